@@ -1,0 +1,1 @@
+"""Planner: the cheapest GPU fleet that keeps every limit, proved and explained."""

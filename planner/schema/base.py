@@ -1,0 +1,116 @@
+"""The base of every noun: frozen, closed, documented on the field, with unit-bearing types."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from planner import units
+from planner.units import Dimension
+
+
+class Noun(BaseModel):
+    """A frozen record that refuses fields it does not know."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        arbitrary_types_allowed=False,
+    )
+
+
+def _reader(dimension: Dimension, positive: bool) -> Any:
+    def read(value: object) -> Decimal:
+        try:
+            number = units.parse(value, dimension)
+        except units.UnitError as problem:
+            raise PydanticCustomError(
+                "quantity",
+                "found {found}, expected {expected}",
+                {"found": repr(problem.found), "expected": problem.expected, "maybe": problem.maybe},
+            ) from problem
+        if not number.is_finite() or number < 0 or (positive and number == 0) or not math.isfinite(float(number)):
+            bound = "above zero" if positive else "of zero or more"
+            raise PydanticCustomError(
+                "quantity",
+                "found {found}, expected {expected}",
+                {"found": repr(value), "expected": f"a {dimension.name} {bound}", "maybe": ""},
+            )
+        return number
+
+    return read
+
+
+def _share_limit(value: Decimal) -> Decimal:
+    if value > 1:
+        raise PydanticCustomError(
+            "quantity",
+            "found {found}, expected {expected}",
+            {
+                "found": repr(units.text(value, units.FRACTION)),
+                "expected": "a share between 0 % and 100 %",
+                "maybe": "",
+            },
+        )
+    return value
+
+
+def _schema(dimension: Dimension) -> WithJsonSchema:
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "description": f"{dimension.name} with its unit ({dimension.unit_names()})",
+            "examples": [dimension.example],
+        }
+    )
+
+
+def _writer(dimension: Dimension) -> PlainSerializer:
+    return PlainSerializer(lambda value: units.text(value, dimension), return_type=str)
+
+
+Seconds = Annotated[
+    Decimal, BeforeValidator(_reader(units.SECONDS, positive=True)), _writer(units.SECONDS), _schema(units.SECONDS)
+]
+"""A duration above zero, exact, in seconds."""
+Bytes = Annotated[
+    Decimal, BeforeValidator(_reader(units.BYTES, positive=True)), _writer(units.BYTES), _schema(units.BYTES)
+]
+"""A memory size above zero, in bytes."""
+BytesPerSecond = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.BYTES_PER_S, positive=True)),
+    _writer(units.BYTES_PER_S),
+    _schema(units.BYTES_PER_S),
+]
+"""A bandwidth above zero, one way, in bytes per second."""
+Flops = Annotated[
+    Decimal, BeforeValidator(_reader(units.FLOPS, positive=True)), _writer(units.FLOPS), _schema(units.FLOPS)
+]
+"""A dense compute rate above zero, in FLOP per second."""
+Watts = Annotated[
+    Decimal, BeforeValidator(_reader(units.WATTS, positive=True)), _writer(units.WATTS), _schema(units.WATTS)
+]
+"""A power above zero, in watts."""
+UsdPerHour = Annotated[
+    Decimal, BeforeValidator(_reader(units.USD_PER_H, positive=False)), _writer(units.USD_PER_H), _schema(units.USD_PER_H)
+]
+"""Money per hour, zero or more, exact, in USD per hour."""
+Share = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.FRACTION, positive=False)),
+    AfterValidator(_share_limit),
+    _writer(units.FRACTION),
+    _schema(units.FRACTION),
+]
+"""A share between 0 % and 100 %, exact, as a fraction of one."""
+Percentage = Annotated[
+    Decimal, BeforeValidator(_reader(units.FRACTION, positive=False)), _writer(units.FRACTION), _schema(units.FRACTION)
+]
+"""A percentage of zero or more (it may pass 100 %), exact, as a fraction of one."""

@@ -1,0 +1,76 @@
+"""Length distributions of prompts and answers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from planner.schema.base import Noun
+
+Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
+
+
+class LengthSide(Noun):
+    """Tokens of one side: a fixed number, or percentiles that never fall."""
+
+    fixed: Tokens | None = None
+    p50: Tokens | None = None
+    p90: Tokens | None = None
+    p95: Tokens | None = None
+    p99: Tokens | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> LengthSide:
+        given = [value for value in (self.p50, self.p90, self.p95, self.p99) if value is not None]
+        if (self.fixed is None) == (not given):
+            raise _refused("both or neither", "either {fixed: N} or percentiles {p50, p90, p95, p99}")
+        if given and self.p50 is None:
+            raise _refused("percentiles without p50", "p50, and any of p90, p95, p99")
+        if given != sorted(given):
+            raise _refused(f"percentiles {given}", "percentiles that never fall from p50 to p99")
+        return self
+
+
+class LengthBucket(Noun):
+    """A class of requests with its share."""
+
+    name: str
+    share: Annotated[Decimal, Field(gt=0, le=1)]
+    input: Tokens
+    output: Tokens
+
+
+class Lengths(Noun):
+    """Prompt and answer lengths: two sides, a trace, or buckets."""
+
+    input: LengthSide | None = None
+    output: LengthSide | None = None
+    trace: str | None = None
+    """File with token counts; the path is relative to the problem file."""
+    buckets: tuple[LengthBucket, ...] | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Lengths:
+        sides = self.input is not None or self.output is not None
+        forms = [sides, self.trace is not None, self.buckets is not None]
+        if sum(forms) != 1:
+            raise _refused(f"{sum(forms)} forms", "one of: input and output, trace, buckets")
+        if sides and (self.input is None or self.output is None):
+            raise _refused("one side", "both input and output")
+        if self.buckets is not None:
+            total = sum((bucket.share for bucket in self.buckets), Decimal(0))
+            if abs(total - 1) > Decimal("1e-6"):
+                raise _refused(f"shares that sum to {total}", "shares of the buckets that sum to 1")
+            names = [bucket.name for bucket in self.buckets]
+            if len(set(names)) != len(names):
+                raise _refused(f"bucket names {names}", "bucket names that differ")
+        return self
+
+
+def _refused(found: str, expected: str) -> PydanticCustomError:
+    return PydanticCustomError(
+        "lengths", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
+    )

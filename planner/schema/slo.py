@@ -1,0 +1,37 @@
+"""Latency limits."""
+
+from __future__ import annotations
+
+from planner.schema.base import Noun, Seconds
+
+
+class Slo(Noun):
+    """Limits on time to first token, inter-token latency, time per output token and end-to-end time.
+
+    Absent means no limit. ITL pools the gaps of all tokens; TPOT averages them within a request.
+    """
+
+    ttft_mean: Seconds | None = None
+    ttft_p50: Seconds | None = None
+    ttft_p90: Seconds | None = None
+    ttft_p95: Seconds | None = None
+    ttft_p99: Seconds | None = None
+    itl_mean: Seconds | None = None
+    itl_p50: Seconds | None = None
+    itl_p90: Seconds | None = None
+    itl_p95: Seconds | None = None
+    itl_p99: Seconds | None = None
+    tpot_mean: Seconds | None = None
+    tpot_p50: Seconds | None = None
+    tpot_p90: Seconds | None = None
+    tpot_p95: Seconds | None = None
+    tpot_p99: Seconds | None = None
+    e2e_mean: Seconds | None = None
+    e2e_p50: Seconds | None = None
+    e2e_p90: Seconds | None = None
+    e2e_p95: Seconds | None = None
+    e2e_p99: Seconds | None = None
+
+
+METRICS = ("ttft", "itl", "tpot", "e2e")
+STATISTICS = ("mean", "p50", "p90", "p95", "p99")

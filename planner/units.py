@@ -1,0 +1,125 @@
+"""Quantities with units, as people write them, turned into exact SI numbers.
+
+Every quantity has one dimension and one base unit: bytes, bytes per second, seconds, FLOP per
+second, watts, USD per hour, USD per GPU-hour, fractions. Prefixes are decimal (GB = 10^9 B)
+unless the text says GiB or MiB (2^30, 2^20). Values are ``Decimal``, so that ``2.10 USD/h`` and
+``10 %`` stay exact all the way to the solver.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One physical dimension: its name, an example to show, and the factor of every unit."""
+
+    name: str
+    example: str
+    units: dict[str, Decimal]
+    base: str
+
+    def unit_names(self) -> str:
+        """The units a person may write, largest first."""
+        return ", ".join(sorted(self.units, key=lambda unit: -self.units[unit]))
+
+
+class UnitError(ValueError):
+    """A quantity that cannot be read: what was found, what was expected, what may be meant."""
+
+    def __init__(self, found: object, expected: str, maybe: str = "") -> None:
+        """Keep the three parts of the message apart, for the loader to add the place."""
+        super().__init__(f"found {found!r}, expected {expected}")
+        self.found = found
+        self.expected = expected
+        self.maybe = maybe
+
+
+def _d(text: str) -> Decimal:
+    return Decimal(text)
+
+
+_DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
+
+
+def _prefixed(unit: str, prefixes: str, binary: bool = False) -> dict[str, Decimal]:
+    factors = {f"{p}{unit}": Decimal(10) ** _DECIMAL[p] for p in [*prefixes, ""]}
+    if binary:
+        factors |= {f"{p}{unit}": Decimal(2) ** exponent for p, exponent in _BINARY.items()}
+    return factors
+
+
+BYTES = Dimension("memory size", "80 GB", _prefixed("B", "kMGT", binary=True), "B")
+BYTES_PER_S = Dimension("bandwidth", "50 GB/s", _prefixed("B/s", "kMGT"), "B/s")
+FLOPS = Dimension("compute rate", "989.4 TFLOPS", _prefixed("FLOPS", "MGTP"), "FLOPS")
+SECONDS = Dimension(
+    "duration",
+    "1500 ms",
+    {
+        "us": _d("1e-6"),
+        "ms": _d("1e-3"),
+        "s": _d("1"),
+        "min": _d("60"),
+        "h": _d("3600"),
+        "d": _d("86400"),
+    },
+    "s",
+)
+WATTS = Dimension("power", "700 W", {"W": _d("1"), "kW": _d("1e3"), "MW": _d("1e6")}, "W")
+USD_PER_H = Dimension("price per hour", "2.5 USD/h", {"USD/h": _d("1"), "$/h": _d("1")}, "USD/h")
+FRACTION = Dimension("share", "10 %", {"%": _d("0.01")}, "%")
+
+_QUANTITY = re.compile(r"^\s*([-+]?[0-9][0-9_,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(\S.*?)?\s*$")
+
+
+def parse(text: object, dimension: Dimension) -> Decimal:
+    """Read ``"1500 ms"`` as ``Decimal("1.5")`` (in the base unit of the dimension).
+
+    Raises:
+        UnitError: not a text, no number, no unit, or a unit of another dimension.
+    """
+    expected = f'a {dimension.name} with its unit, such as "{dimension.example}"'
+    if isinstance(text, int | float | Decimal) and not isinstance(text, bool):
+        unit = dimension.example.split()[-1]
+        raise UnitError(_plain(text), expected, f'"{_plain(text)} {unit}"')
+    if not isinstance(text, str):
+        raise UnitError(text, expected)
+    match = _QUANTITY.match(text)
+    if match is None:
+        raise UnitError(text, expected)
+    number, unit = match.group(1).replace(",", "").replace("_", ""), match.group(2)
+    if unit is None:
+        raise UnitError(text, expected, f'"{number} {dimension.example.split()[-1]}"')
+    factor = dimension.units.get(unit)
+    if factor is None:
+        near = [known for known in dimension.units if known.lower() == unit.lower()]
+        maybe = f'"{number} {near[0]}"' if near else f"one of the units {dimension.unit_names()}"
+        raise UnitError(text, expected, maybe)
+    try:
+        value = Decimal(number) * factor
+    except InvalidOperation as problem:
+        raise UnitError(text, expected) from problem
+    return value
+
+
+def _plain(number: int | float | Decimal) -> str:
+    """A number without exponent and trailing zeros."""
+    if isinstance(number, int):
+        return str(number)
+    exact = number if isinstance(number, Decimal) else Decimal(repr(number))
+    if not exact.is_finite():
+        return str(exact)
+    text = format(exact, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def text(value: Decimal | float, dimension: Dimension) -> str:
+    """The shortest exact text of a value in its base unit: ``text(1.5, SECONDS) == "1.5 s"``."""
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    if dimension is FRACTION:
+        exact = exact * 100
+    return f"{_plain(exact)} {dimension.base}"
