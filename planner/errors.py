@@ -55,6 +55,8 @@ def input_error(where: str, key: str, found: str, expected: str, maybe: str = ""
 
 def nearest(word: str, known: Sequence[str], cutoff: float = 0.6) -> str:
     """The known name nearest to ``word`` in quotes, or an empty text when none is near."""
+    if len(word) > 100:  # no name, and the comparison would take long
+        return ""
     lower = {name.lower(): name for name in reversed(known)}
     close = get_close_matches(word.lower(), list(lower), n=1, cutoff=cutoff)
     return f'"{lower[close[0]]}"' if close else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ WATTS = Dimension("power", "700 W", {"W": _d("1"), "kW": _d("1e3"), "MW": _d("1e
 USD_PER_H = Dimension("price per hour", "2.5 USD/h", {"USD/h": _d("1"), "$/h": _d("1")}, "USD/h")
 FRACTION = Dimension("share", "10 %", {"%": _d("0.01")}, "%")
 
+MAX_CHARACTERS = 100
 _QUANTITY = re.compile(r"^\s*([-+]?[0-9][0-9_,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(\S.*?)?\s*$")
 
 
@@ -85,8 +86,11 @@ def parse(text: object, dimension: Dimension) -> Decimal:
     expected = f'a {dimension.name} with its unit, such as "{dimension.example}"'
     if isinstance(text, int | float | Decimal) and not isinstance(text, bool):
         unit = dimension.example.split()[-1]
-        raise UnitError(_plain(text), expected, f'"{_plain(text)} {unit}"')
-    if not isinstance(text, str):
+        # 0.3 for a share is 30 %, not 0.3 %.
+        exact = Decimal(str(text))
+        meant = exact * 100 if dimension is FRACTION and exact.is_finite() and 0 < exact < 1 else text
+        raise UnitError(_plain(text), expected, f'"{_plain(meant)} {unit}"')
+    if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
         raise UnitError(text, expected)
     match = _QUANTITY.match(text)
     if match is None:
@@ -101,7 +105,7 @@ def parse(text: object, dimension: Dimension) -> Decimal:
         raise UnitError(text, expected, maybe)
     try:
         value = Decimal(number) * factor
-    except InvalidOperation as problem:
+    except ArithmeticError as problem:  # an exponent beyond what Decimal can hold
         raise UnitError(text, expected) from problem
     return value
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Named constraints: each judges candidates or a finished choice, without any solver."""

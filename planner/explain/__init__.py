@@ -1,1 +1,1 @@
-"""TODO."""
+"""Reasons: what each constraint removes, which plans lost, why a GPU cannot serve."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Faces: the command line."""

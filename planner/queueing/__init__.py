@@ -1,1 +1,1 @@
-"""TODO."""
+"""Queueing formulas: pure functions of SI floats and NumPy arrays."""

@@ -35,7 +35,12 @@ def _reader(dimension: Dimension, positive: bool) -> Any:
                 "found {found}, expected {expected}",
                 {"found": repr(problem.found), "expected": problem.expected, "maybe": problem.maybe},
             ) from problem
-        if not number.is_finite() or number < 0 or (positive and number == 0) or not math.isfinite(float(number)):
+        if (
+            not number.is_finite()
+            or number < 0
+            or (positive and float(number) == 0)
+            or not math.isfinite(float(number))
+        ):
             bound = "above zero" if positive else "of zero or more"
             raise PydanticCustomError(
                 "quantity",
@@ -76,7 +81,10 @@ def _writer(dimension: Dimension) -> PlainSerializer:
 
 
 Seconds = Annotated[
-    Decimal, BeforeValidator(_reader(units.SECONDS, positive=True)), _writer(units.SECONDS), _schema(units.SECONDS)
+    Decimal,
+    BeforeValidator(_reader(units.SECONDS, positive=True)),
+    _writer(units.SECONDS),
+    _schema(units.SECONDS),
 ]
 """A duration above zero, exact, in seconds."""
 Bytes = Annotated[
@@ -99,7 +107,10 @@ Watts = Annotated[
 ]
 """A power above zero, in watts."""
 UsdPerHour = Annotated[
-    Decimal, BeforeValidator(_reader(units.USD_PER_H, positive=False)), _writer(units.USD_PER_H), _schema(units.USD_PER_H)
+    Decimal,
+    BeforeValidator(_reader(units.USD_PER_H, positive=False)),
+    _writer(units.USD_PER_H),
+    _schema(units.USD_PER_H),
 ]
 """Money per hour, zero or more, exact, in USD per hour."""
 Share = Annotated[
@@ -111,6 +122,9 @@ Share = Annotated[
 ]
 """A share between 0 % and 100 %, exact, as a fraction of one."""
 Percentage = Annotated[
-    Decimal, BeforeValidator(_reader(units.FRACTION, positive=False)), _writer(units.FRACTION), _schema(units.FRACTION)
+    Decimal,
+    BeforeValidator(_reader(units.FRACTION, positive=False)),
+    _writer(units.FRACTION),
+    _schema(units.FRACTION),
 ]
 """A percentage of zero or more (it may pass 100 %), exact, as a fraction of one."""

@@ -3,19 +3,20 @@ calibration. One YAML file holds one of them, and every block of numbers names i
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from planner.schema.base import Bytes, BytesPerSecond, Flops, Noun, Seconds, Share, UsdPerHour, Watts
 from planner.schema.lengths import Lengths
 from planner.schema.slo import Slo
 
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0, strict=True)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
 Source = str | tuple[str, ...]
 
 
@@ -28,6 +29,16 @@ class SourceText(Noun):
     """When it was published, or read where the source carries no date."""
     grade: Literal["A", "B", "C", "B/C"] = "B"
     """A: two stored sources agree. B: one stored source. C: recalled from a datasheet."""
+
+    @field_validator("date", mode="before")
+    @classmethod
+    def _iso_date(cls, value: object) -> object:
+        # Numbers would be read as seconds since 1970.
+        if isinstance(value, date) or (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)):
+            return value
+        raise PydanticCustomError(
+            "date", "expected {expected}", {"expected": 'a date such as "2025-11-21"', "maybe": ""}
+        )
 
 
 class CatalogEntry(Noun):
@@ -197,6 +208,8 @@ class Attention(Noun):
     output_bias: bool = False
     qk_norm: Literal["none", "per-head-dim", "per-head"] = "none"
     """Weights of a query-key norm: none, one vector of head_dim each, or one per head (heads x head_dim)."""
+    output_gate: bool = False
+    """A gate on the attention output, projected beside the queries and as wide as they are."""
     sinks: bool = False
     """One learned attention sink per query head."""
     full_layers: Count
@@ -280,10 +293,12 @@ class Model(CatalogEntry):
 
     kind: Literal["model"] = "model"
     family: str
-    native_format: Literal["bf16", "fp8", "mxfp4", "int4", "nvfp4"]
+    native_format: Literal["bf16", "fp8", "int8", "mxfp4", "int4", "nvfp4"]
     """Format of the published checkpoint."""
     max_context_tokens: Positive
     published: PublishedCounts | None = None
+    active_excludes_embedding: bool = False
+    """The publisher's count of active parameters leaves out the input embedding (gpt-oss)."""
     shape: ModelShape
     vision: Vision | None = None
 
@@ -492,14 +507,4 @@ class Calibration(CatalogEntry):
     """Log-standard deviation of predictions by class."""
 
 
-Entry = (
-    Accelerator
-    | Model
-    | NumberFormat
-    | Engine
-    | PriceList
-    | Network
-    | Storage
-    | Archetype
-    | Calibration
-)
+Entry = Accelerator | Model | NumberFormat | Engine | PriceList | Network | Storage | Archetype | Calibration

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from planner.schema.base import Noun
 
-Tokens = Annotated[int, Field(ge=1, le=100_000_000)]
+Tokens = Annotated[int, Field(ge=1, le=100_000_000, strict=True)]
 
 
 class LengthSide(Noun):

@@ -1,0 +1,45 @@
+# Two commands on a fresh machine (Python 3.11+ and make): `make plan` and `make test`.
+PYTHON ?=
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: help plan test check bench constraints clean setup setup-dev
+
+help:
+	@echo "make plan         set up .venv and plan problems/01-chat-70b.yaml"
+	@echo "make test         set up .venv and run every check and test"
+	@echo "make check        the static part: ruff, mypy, import contract"
+	@echo "make bench        speed"
+	@echo "make constraints  choose the versions of constraints.txt anew"
+	@echo "make clean        remove .venv and every cache"
+
+setup:
+	@.ci/setup
+
+setup-dev:
+	@.ci/setup dev
+
+plan: setup
+	@$(BIN)/planner plan problems/01-chat-70b.yaml
+
+check: setup-dev
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+# pytest comes last: its closing line is the last thing to read.
+test: check
+	@$(BIN)/pytest -n 2
+
+bench: setup-dev
+	@$(BIN)/pytest tests/bench --benchmark-enable --benchmark-only --benchmark-columns=min,mean,stddev,rounds --benchmark-sort=name
+
+# No --emit-index-url: the file must hold no addresses.
+constraints: setup-dev
+	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --group dev pyproject.toml \
+	  --custom-compile-command "make constraints" --output-file constraints.txt
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .pytest_cache dist build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

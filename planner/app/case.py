@@ -1,0 +1,191 @@
+"""A workload made ready: its model, engine, traffic and candidates looked up and evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from planner.candidates.demand import peak_and_mean_rps
+from planner.candidates.enumerate import enumerate_candidates
+from planner.candidates.space import search_space
+from planner.candidates.subset import subset
+from planner.constraints import planning_rules
+from planner.errors import input_error
+from planner.loaders.hf_config import read_checkpoint_bytes, read_hf_config
+from planner.loaders.traces import read_trace
+from planner.performance.evaluate import evaluate, latency_limits_s, load_policy
+from planner.performance.open_load import LoadPolicy
+from planner.performance.replica import memory_fit, specifications
+from planner.performance.traffic import traffic as traffic_of
+from planner.schema.candidates import IntArray, Lot
+from planner.schema.catalog import Engine, Model
+from planner.schema.catalog_index import Catalog
+from planner.schema.configuration import Configuration
+from planner.schema.evaluation import Evaluation
+from planner.schema.facts import ModelFacts
+from planner.schema.policy import Policy
+from planner.schema.problem import Fleet, Headroom, Problem, Workload
+from planner.schema.rules import PlanningRule
+from planner.schema.slo import Slo
+from planner.schema.traces import TraceLengths
+from planner.schema.traffic import Traffic
+from planner.steptime.checkpoint import with_checkpoint_note
+from planner.steptime.model_facts import model_facts
+from planner.steptime.specs import StepSpecs
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One workload with everything that names stand for."""
+
+    workload: Workload
+    model: Model
+    facts: ModelFacts
+    engine: Engine
+    traffic: Traffic
+    headroom: Headroom
+    limits_s: dict[str, float]
+    load: LoadPolicy
+    policy: Policy
+    peak_rps: Fraction
+    mean_rps: Fraction
+    confidence: float
+    """Probability with which modelled numbers keep their limits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """A case with its candidates and the columns of the step model in the same order."""
+
+    case: Case
+    evaluation: Evaluation
+    specs: StepSpecs
+    enumerated: int
+    """Configurations before rules removed any."""
+
+
+def policy_of(catalog: Catalog) -> Policy:
+    """Judgement of planning, from ``catalog/calibration/planning.yaml``."""
+    entry = catalog.find("calibration", "planning")
+    if entry is None:
+        raise input_error(
+            "catalog/calibration", "planning", "no file", "planning.yaml, the judgement of planning"
+        )
+    return Policy.of(entry)
+
+
+def find_model(name: str, folder: Path, catalog: Catalog) -> Model:
+    """A model of the catalog, or one read from a Hugging Face config.json."""
+    known = catalog.model(name)
+    return known if known is not None else read_model(folder / Path(name).expanduser(), catalog)
+
+
+def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Model:
+    """A model from a folder or file with a config.json, checked against the checkpoint's size."""
+    model = read_hf_config(path, model_id=model_id)
+    formats = {entry.id: entry for entry in catalog.number_formats}
+    return with_checkpoint_note(model, read_checkpoint_bytes(path), formats)
+
+
+def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog) -> Case:
+    """Look up what a workload names, and turn its traffic into atoms."""
+    assert workload.model is not None, "problems without a table of workers name their models"
+    model = find_model(workload.model, folder, catalog)
+    engine = catalog.engine(workload.engine)
+    assert engine is not None, "the loader checks engine names"
+    policy = policy_of(catalog)
+    archetype = catalog.archetype(workload.archetype) if workload.archetype else None
+    slo = workload.slo if workload.slo != Slo() or archetype is None else archetype.slo
+    lengths = workload.lengths or (archetype.lengths if archetype else None)
+    length_file = lengths.trace if lengths else workload.demand.trace
+    lengths_trace = _trace(length_file, folder)
+    demand_trace = _trace(workload.demand.trace, folder)
+    if lengths is None:
+        from planner.schema.lengths import Lengths
+
+        lengths = Lengths(trace=workload.demand.trace)
+    limits_s = latency_limits_s(slo)
+    peak, mean = peak_and_mean_rps(workload.demand, demand_trace)
+    facts = model_facts(model)
+    tokens_per_image = facts.tokens_per_image
+    if workload.images is not None and workload.images.tokens_per_image is not None:
+        tokens_per_image = workload.images.tokens_per_image
+    confidence = float(problem.confidence or policy.default_confidence_fraction)
+    return Case(
+        workload=workload,
+        model=model,
+        facts=facts,
+        engine=engine,
+        traffic=traffic_of(
+            workload, lengths, lengths_trace or demand_trace, tokens_per_image, policy.kv_tail_fraction
+        ),
+        headroom=workload.headroom or problem.fleet.headroom,
+        limits_s=limits_s,
+        load=load_policy(policy, catalog.calibration, confidence, limits_s),
+        policy=policy,
+        peak_rps=peak,
+        mean_rps=mean,
+        confidence=confidence,
+    )
+
+
+def assess(
+    case: Case,
+    problem: Problem,
+    lots: Sequence[Lot],
+    rules: Sequence[PlanningRule],
+    catalog: Catalog,
+    everything: bool = False,
+) -> Evaluated | None:
+    """Enumerate and evaluate the candidates of a workload; None when there is none at all.
+
+    Candidates that a planning rule refuses are left out before any physics, unless ``everything``
+    is asked for (to explain why nothing is feasible).
+    """
+    fleet: Fleet = problem.fleet
+    space = search_space(
+        case.workload, case.model, case.facts, case.engine, fleet, problem.search, catalog, everything
+    )
+    headroom_fraction = float(case.headroom.memory)
+
+    def holds(configurations: Sequence[Configuration]) -> IntArray:
+        specs = specifications(configurations)
+        return memory_fit(
+            specs, case.traffic, headroom_fraction, case.policy.prefix_cache_share
+        ).max_sequences
+
+    candidates = enumerate_candidates(space, lots, holds)
+    enumerated = len(candidates)
+    if not enumerated:
+        return None
+    refused = planning_rules.refusals(rules, candidates.attributes)
+    if not everything:
+        kept = ~np.logical_or.reduce([*refused.values(), np.zeros(enumerated, dtype=bool)])
+        candidates = subset(candidates, kept)
+        if not len(candidates):
+            return None
+        refused = planning_rules.refusals(rules, candidates.attributes)
+    specs = specifications(candidates.configurations)
+    evaluation = evaluate(
+        workload=case.workload,
+        model=case.facts,
+        traffic=case.traffic,
+        candidates=candidates,
+        specs=specs,
+        policy=case.policy,
+        load=case.load,
+        limits_s=case.limits_s,
+        headroom_fraction=headroom_fraction,
+        search=problem.search,
+        refusals=refused,
+        penalties=planning_rules.penalties(rules, candidates.attributes),
+    )
+    return Evaluated(case, evaluation, specs, enumerated)
+
+
+def _trace(named: str | None, folder: Path) -> TraceLengths | None:
+    return None if named is None else read_trace(folder / Path(named).expanduser())

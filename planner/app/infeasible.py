@@ -1,0 +1,95 @@
+"""Why nothing is feasible: what every named constraint does to the whole candidate set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from planner.app.case import Case, Evaluated, assess
+from planner.candidates.options import options
+from planner.constraints.registry import verdicts
+from planner.explain.removal import Bits, of_verdict, removals, stacked
+from planner.explain.single import SinglePlan, single_plan
+from planner.schema.candidates import Lot
+from planner.schema.catalog_index import Catalog
+from planner.schema.choice import ChoiceProblem
+from planner.schema.plan import Removal
+from planner.schema.problem import Problem
+from planner.schema.rules import PlanningRule
+
+
+def removed(
+    cases: Mapping[str, Case],
+    problem: Problem,
+    lots: Sequence[Lot],
+    rules: Sequence[PlanningRule],
+    catalog: Catalog,
+    question: ChoiceProblem,
+) -> tuple[Removal, ...]:
+    """Every constraint with the candidates it removes, formats and rules included."""
+    parts = []
+    for case in cases.values():
+        part = assess(case, problem, lots, rules, catalog, everything=True)
+        if part is not None:
+            parts.append(_bits(part, lots, rules, question))
+    return removals(stacked(parts)) if parts else ()
+
+
+def _bits(
+    part: Evaluated, lots: Sequence[Lot], rules: Sequence[PlanningRule], question: ChoiceProblem
+) -> list[Bits]:
+    evaluation = part.evaluation
+    names = evaluation.candidates.names
+    bits = [of_verdict(verdict, names) for verdict in verdicts(evaluation, tuple(rules))]
+    broken = np.sum([item.violated for item in bits], axis=0)
+    return bits + _market_bits(part, lots, question, names, broken)
+
+
+def _market_bits(
+    part: Evaluated,
+    lots: Sequence[Lot],
+    question: ChoiceProblem,
+    names: Sequence[str],
+    broken: np.ndarray,  # type: ignore[type-arg]
+) -> list[Bits]:
+    """Stock, budget and GPUs against the cheapest plan of each candidate that runs, bought alone."""
+    best = _best_single(part, lots, question)
+    limits = question.limits
+    rows: list[tuple[str, str, str, dict[int, float], float]] = []
+    for gpu, stock in limits.stock_gpus.items():
+        values = {index: float(plan.gpus) for index, plan in best.items() if plan.option.gpu == gpu}
+        rows.append((f"stock:{gpu}", f"stock of {gpu}", "GPUs", values, float(stock)))
+    if limits.budget_usd_per_h is not None:
+        values = {index: float(plan.usd_per_h) for index, plan in best.items()}
+        rows.append(("budget", "budget", "USD/h", values, float(limits.budget_usd_per_h)))
+    if limits.max_gpus is not None:
+        values = {index: float(plan.gpus) for index, plan in best.items()}
+        rows.append(("max-gpus", "number of GPUs", "GPUs", values, float(limits.max_gpus)))
+    return [_row(row, names, broken) for row in rows]
+
+
+def _row(
+    row: tuple[str, str, str, dict[int, float], float],
+    names: Sequence[str],
+    broken: np.ndarray,  # type: ignore[type-arg]
+) -> Bits:
+    name, title, unit, values, limit = row
+    value = np.zeros(broken.shape)
+    for index, number in values.items():
+        value[index] = number
+    return Bits(name, title, unit, value > limit, value, np.full(broken.shape, limit), names)
+
+
+def _best_single(part: Evaluated, lots: Sequence[Lot], question: ChoiceProblem) -> dict[int, SinglePlan]:
+    """By candidate that runs at all: its cheapest plan alone."""
+    demand = next(item for item in question.demands if item.workload == part.case.workload.name)
+    supplies = {supply.id: supply for supply in question.supplies}
+    runs = part.evaluation.capacities.max_batch > 0
+    best: dict[int, SinglePlan] = {}
+    for option, placed in options(part.evaluation, lots, runs, whole_servers=True).values():
+        plan = single_plan(option, supplies[option.supply], demand)
+        known = best.get(placed.configuration)
+        if known is None or plan.usd_per_h < known.usd_per_h:
+            best[placed.configuration] = plan
+    return best

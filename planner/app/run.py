@@ -1,0 +1,36 @@
+"""How to run a search: limits, and whom to tell about progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Run:
+    """How to run: limits of the search, and whom to tell."""
+
+    time_limit_s: float | None = None
+    seed: int = 0
+    workers: int = 1
+    progress: Callable[[str], None] | None = None
+    timing: bool = False
+    spent_s: dict[str, float] = field(default_factory=dict)
+
+    def step(self, name: str, text: str) -> _Step:
+        """Tell about a step and take its time."""
+        if self.progress is not None:
+            self.progress(text)
+        return _Step(self, name)
+
+
+class _Step:
+    def __init__(self, run: Run, name: str) -> None:
+        self.run, self.name = run, name
+
+    def __enter__(self) -> None:
+        self.started_s = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self.run.spent_s[self.name] = time.monotonic() - self.started_s

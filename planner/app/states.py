@@ -1,0 +1,116 @@
+"""The named constraints of a plan with their values: what binds, and how much room is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from planner.app.case import Case
+from planner.app.pools import PoolCase
+from planner.performance.replica import memory_fit
+from planner.schema.choice import Choice, Limits
+from planner.schema.plan import ConstraintState, Pool
+from planner.schema.slo import METRICS
+
+_MARGIN = 1e-9
+
+
+def constraint_states(
+    cases: Mapping[str, Case],
+    pool_cases: Sequence[PoolCase],
+    documents: Sequence[Pool],
+    choice: Choice,
+    limits: Limits,
+) -> tuple[ConstraintState, ...]:
+    """Latencies and memory of every workload, then stock, budget and GPUs."""
+    states: list[ConstraintState] = []
+    for name, case in cases.items():
+        mine = [pool for pool in documents if pool.workload == name]
+        states += _latency_states(case, mine)
+        states += _memory_state(name, [item for item in pool_cases if item.placed.workload == name])
+    return (*states, *market_states(choice, limits))
+
+
+def _latency_states(case: Case, pools: Sequence[Pool]) -> list[ConstraintState]:
+    """One state a metric: the statistic and pool nearest to its limit."""
+    states = []
+    for metric in METRICS:
+        named = {name: limit for name, limit in case.limits_s.items() if name.startswith(metric)}
+        values = [
+            (getattr(pool, f"{metric}_s").get(name.split("_")[1], float("inf")), limit, name)
+            for pool in pools
+            for name, limit in named.items()
+        ]
+        if not values:
+            continue
+        value, limit, name = max(values, key=lambda item: item[0] / item[1])
+        states.append(
+            ConstraintState(
+                id=f"{metric}:{case.workload.name}",
+                value=value,
+                limit=limit,
+                unit="s",
+                slack=limit - value,
+                binding=any(pool.limited_by == metric for pool in pools),
+                text=f"{metric.upper()} {name.split('_')[1]}",
+            )
+        )
+    return states
+
+
+def _memory_state(name: str, mine: Sequence[PoolCase]) -> list[ConstraintState]:
+    """Memory of the fullest GPU with the whole batch at its planned length."""
+    worst: tuple[float, float, bool] | None = None
+    for item in mine:
+        part, index = item.evaluated, item.placed.configuration
+        policy, headroom = part.case.policy, float(part.case.headroom.memory)
+        fit = memory_fit(part.specs, part.case.traffic, headroom, policy.prefix_cache_share)
+        ranks = float(part.specs.attention_dp[index])
+        batch = float(part.evaluation.capacities.max_batch[index])
+        one = float(fit.sequence_bytes[index])
+        value = float(part.evaluation.needed_bytes[index]) - one + -(-batch // ranks) * one
+        limit = float(part.evaluation.usable_bytes[index])
+        bound = part.evaluation.capacities.limited_by[index] == "memory"
+        if worst is None or value / limit > worst[0] / worst[1]:
+            worst = (value, limit, bound)
+    if worst is None:
+        return []
+    value, limit, bound = worst
+    return [
+        ConstraintState(
+            id=f"vram:{name}",
+            value=value,
+            limit=limit,
+            unit="B",
+            slack=limit - value,
+            binding=bound,
+            text="memory of the fullest GPU with the whole batch at P95 length",
+        )
+    ]
+
+
+def market_states(choice: Choice, limits: Limits) -> list[ConstraintState]:
+    """Stock, budget and GPUs of the plan."""
+    states = []
+    for gpu, stock in limits.stock_gpus.items():
+        bought = choice.gpus.get(gpu, 0)
+        states.append(_state(f"stock:{gpu}", Fraction(bought), Fraction(stock), "GPUs", 1))
+    if limits.budget_usd_per_h is not None:
+        least = choice.cost_usd_per_h / max(sum(choice.counts.values()), 1)
+        states.append(_state("budget", choice.cost_usd_per_h, limits.budget_usd_per_h, "USD/h", least))
+    if limits.max_gpus is not None:
+        total = Fraction(sum(choice.gpus.values()))
+        states.append(_state("max-gpus", total, Fraction(limits.max_gpus), "GPUs", 1))
+    return states
+
+
+def _state(name: str, value: Fraction, limit: Fraction, unit: str, step: Fraction | int) -> ConstraintState:
+    """A market limit binds when less than one more step fits under it."""
+    return ConstraintState(
+        id=name,
+        value=float(value),
+        limit=float(limit),
+        unit=unit,
+        slack=float(limit - value),
+        binding=bool(limit - value < step),
+    )

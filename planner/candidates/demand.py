@@ -1,0 +1,40 @@
+"""What a workload asks for: peak and mean rate, exact."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from planner.schema.problem import Demand
+from planner.schema.traces import TraceLengths
+
+_WINDOW_S = 300.0
+_MILLI = 1000
+
+
+def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fraction, Fraction]:
+    """The rate to carry and the rate that divides the cost per token.
+
+    Of hourly rates the largest and their mean; of a trace the busiest five minutes and the mean,
+    rounded up to a thousandth of a request per second.
+    """
+    if demand.peak_rps is not None:
+        peak = Fraction(demand.peak_rps)
+        return peak, Fraction(demand.mean_rps) if demand.mean_rps is not None else peak
+    if demand.hourly_rps is not None:
+        hours = [Fraction(rate) for rate in demand.hourly_rps]
+        mean = Fraction(demand.mean_rps) if demand.mean_rps is not None else sum(hours) / len(hours)
+        return max(hours), mean
+    assert trace is not None
+    assert trace.arrival_s is not None, "the loader refuses a demand trace without times"
+    span_s = max(float(trace.arrival_s[-1]), 1.0)
+    window_s = min(_WINDOW_S, span_s)
+    counts = np.bincount((trace.arrival_s // window_s).astype(np.int64))
+    busiest = float(counts.max()) / window_s
+    mean_rate = trace.arrival_s.size / span_s
+    return _up(max(busiest, mean_rate)), _up(mean_rate)
+
+
+def _up(rate: float) -> Fraction:
+    return Fraction(int(np.ceil(rate * _MILLI - 1e-9)), _MILLI)

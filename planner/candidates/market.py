@@ -1,0 +1,155 @@
+"""The lots of the market: instances of the price lists, or servers at the user's prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+from planner.schema.candidates import Lot
+from planner.schema.catalog import Accelerator, Offer, PriceList
+from planner.schema.plan import OfferTaken
+from planner.schema.problem import Fleet
+
+_MESH = ("nvlink", "xgmi", "ici", "roce")
+
+
+def lots(
+    fleet: Fleet,
+    find: Callable[[str], Accelerator | None],
+    price_lists: Iterable[PriceList],
+) -> tuple[Lot, ...]:
+    """Every lot that the fleet may buy, cheapest first among equals.
+
+    A GPU that has a price or a stock from the user is bought in servers of ``node_size`` (the
+    catalog's figure by default): singly, or whole under ``purchase: node``. Any other GPU is bought
+    as an on-demand instance of a price list, whole. Of instances that differ only in price and place,
+    the cheapest stays.
+
+    Args:
+        fleet: the problem's fleet. find: accelerator by id or alias. price_lists: of the catalog.
+    """
+    named = _named(fleet, find)
+    offers = [offer for offer in _offers(fleet, price_lists) if offer[1].usable]
+    prices = {find_id(find, name): price for name, price in (fleet.prices or {}).items()}
+    stocked = {find_id(find, name) for name in fleet.stock}
+    result: list[Lot] = []
+    for accelerator, name in _wanted(fleet, named, find, [offer for _, offer in offers]):
+        own = [pair for pair in offers if find_id(find, pair[1].accelerator) == accelerator.id]
+        by_gpu = accelerator.id in prices or accelerator.id in stocked or fleet.purchase == "gpu"
+        if not by_gpu:
+            result += _instances(accelerator, name, own)
+            continue
+        price = prices.get(accelerator.id) or _cheapest(own)
+        if accelerator.id in prices:
+            price = prices[accelerator.id]
+        if price is not None:
+            result.append(_servers(fleet, accelerator, name, price))
+    return tuple(result)
+
+
+def find_id(find: Callable[[str], Accelerator | None], name: str) -> str:
+    """The catalog id behind a name."""
+    accelerator = find(name)
+    return accelerator.id if accelerator else name
+
+
+def _named(fleet: Fleet, find: Callable[[str], Accelerator | None]) -> dict[str, str]:
+    """Catalog id -> the name that the problem uses."""
+    names = [*(fleet.accelerators or ()), *(fleet.prices or {}), *fleet.stock]
+    return {find_id(find, name): name for name in reversed(names)}
+
+
+def _wanted(
+    fleet: Fleet,
+    named: dict[str, str],
+    find: Callable[[str], Accelerator | None],
+    offers: list[Offer],
+) -> list[tuple[Accelerator, str]]:
+    """The accelerators to consider: those named, else those with a price."""
+    if fleet.accelerators is not None:
+        ids = [find_id(find, name) for name in fleet.accelerators]
+    elif fleet.prices is not None:
+        ids = [find_id(find, name) for name in fleet.prices]
+    else:
+        ids = sorted({find_id(find, offer.accelerator) for offer in offers})
+    found = [(find(item), named.get(item, item)) for item in dict.fromkeys(ids)]
+    return [(accelerator, name) for accelerator, name in found if accelerator is not None]
+
+
+def _offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
+    chosen = []
+    for prices in price_lists:
+        if fleet.providers is not None and prices.id not in fleet.providers:
+            continue
+        chosen += [
+            (prices.id, offer)
+            for offer in prices.offers
+            if fleet.regions is None or offer.region in fleet.regions
+        ]
+    return chosen
+
+
+def _cheapest(offers: list[tuple[str, Offer]]) -> Decimal | None:
+    """Lowest on-demand price per GPU-hour among the offers."""
+    return min((offer.on_demand / offer.gpus for _, offer in offers), default=None)
+
+
+def _instances(accelerator: Accelerator, name: str, offers: list[tuple[str, Offer]]) -> list[Lot]:
+    best: dict[tuple[int, bool], tuple[str, Offer]] = {}
+    for provider, offer in sorted(
+        offers, key=lambda pair: (pair[1].on_demand, pair[0], pair[1].region, pair[1].instance)
+    ):
+        best.setdefault((offer.gpus, offer.bridged), (provider, offer))
+    return [_instance(accelerator, name, *pair) for pair in best.values()]
+
+
+def _instance(accelerator: Accelerator, name: str, provider: str, offer: Offer) -> Lot:
+    link_gpus = _link_gpus(accelerator, offer.gpus, offer.bridged)
+    return Lot(
+        id=f"{provider}/{offer.region}/{offer.instance}".replace(" ", "-"),
+        accelerator=accelerator,
+        name=name,
+        unit_gpus=offer.gpus,
+        group_limit_gpus=offer.gpus,
+        fast_link=link_gpus > 1,
+        link_gpus=link_gpus,
+        purchase="unit",
+        usd_per_unit_h=offer.on_demand,
+        offer=OfferTaken(
+            provider=provider,
+            region=offer.region,
+            instance=offer.instance,
+            gpus=offer.gpus,
+            usd_per_hour=float(offer.on_demand),
+        ),
+    )
+
+
+def _servers(fleet: Fleet, accelerator: Accelerator, name: str, price: Decimal) -> Lot:
+    unit = fleet.node_size or accelerator.host.node_size
+    link = accelerator.link
+    rack = link.domain if link.kind in _MESH else 1
+    # A rack whose servers share the fast link (NVL72) carries tensor-parallel groups across servers.
+    group_limit = max(unit, rack) if rack > accelerator.host.node_size else unit
+    link_gpus = _link_gpus(accelerator, group_limit, bridged=False)
+    whole = fleet.purchase == "node"
+    return Lot(
+        id=f"fleet/{name}",
+        accelerator=accelerator,
+        name=name,
+        unit_gpus=unit,
+        group_limit_gpus=group_limit,
+        fast_link=link_gpus > 1,
+        link_gpus=link_gpus,
+        purchase="unit" if whole else "gpu",
+        usd_per_unit_h=price * unit if whole else price,
+        offer=None,
+    )
+
+
+def _link_gpus(accelerator: Accelerator, gpus: int, bridged: bool) -> int:
+    """GPUs of a unit that share the fast link; 1 without one (an optional bridge must be stated)."""
+    link = accelerator.link
+    if link.kind == "none" or link.one_way is None or (link.optional and not bridged):
+        return 1
+    return min(link.domain, gpus)

@@ -1,0 +1,104 @@
+"""Admitted candidates on their lots, as options for the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from planner.schema.candidates import BoolArray, Lot
+from planner.schema.choice import Option, Supply
+from planner.schema.evaluation import Evaluation
+
+_MICRO = 1_000_000
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where an option of the solver comes from."""
+
+    workload: str
+    configuration: int
+    """Index into the workload's candidates."""
+    lot: int
+
+
+def supplies(lots: Sequence[Lot]) -> tuple[Supply, ...]:
+    """What the solver buys: one supply a lot."""
+    return tuple(
+        Supply(
+            id=lot.id,
+            gpu=lot.name,
+            purchase=lot.purchase,
+            unit_gpus=lot.unit_gpus,
+            usd_per_unit_h=Fraction(lot.usd_per_unit_h),
+        )
+        for lot in lots
+    )
+
+
+def options(
+    evaluation: Evaluation, lots: Sequence[Lot], admitted: BoolArray, whole_servers: bool
+) -> dict[str, tuple[Option, Placed]]:
+    """The options of one workload, by id.
+
+    Of configurations that take the same room on the same lot only the one with the largest rate
+    stays: every limit already holds for it, so nothing else distinguishes them. Equal rates are
+    told apart by departures from preferences, then by name.
+
+    Args:
+        evaluation: candidates with capacities.
+        lots: what can be bought.
+        admitted: candidates that no constraint excludes.
+        whole_servers: a replica larger than one server takes whole servers.
+    """
+    best: dict[tuple[int, int, int], int] = {}
+    candidates, rates = evaluation.candidates, evaluation.capacities.rate_rps
+    usable = admitted & (evaluation.capacities.max_batch > 0) & (rates > 0.0)
+    order = sorted(
+        np.flatnonzero(usable),
+        key=lambda index: (-rates[index], evaluation.penalties[index], candidates.names[index]),
+    )
+    rank = {int(index): position for position, index in enumerate(order)}
+    triples = zip(
+        candidates.placed_configuration, candidates.placed_lot, candidates.placed_units, strict=True
+    )
+    for configuration, lot, units in triples:
+        if int(configuration) not in rank:
+            continue
+        room = (int(lot), candidates.configurations[configuration].gpus, int(units))
+        known = best.get(room)
+        if known is None or rank[int(configuration)] < rank[known]:
+            best[room] = int(configuration)
+    found = {}
+    for (lot, gpus, units), configuration in best.items():
+        option = _option(evaluation, lots[lot], configuration, gpus, units, whole_servers)
+        found[option.id] = (option, Placed(evaluation.workload.name, configuration, lot))
+    return dict(sorted(found.items()))
+
+
+def _option(
+    evaluation: Evaluation, lot: Lot, index: int, gpus: int, units: int, whole_servers: bool
+) -> Option:
+    name = evaluation.candidates.names[index]
+    batch = int(evaluation.capacities.max_batch[index])
+    whole = units if units and whole_servers else None
+    charged = units * lot.unit_gpus if whole is not None else gpus
+    configuration = evaluation.candidates.configurations[index]
+    power = configuration.accelerator.power
+    watts = Fraction(power.tdp) if power else Fraction(0)
+    return Option(
+        id=f"{evaluation.workload.name}: {name} batch{batch} @ {lot.id}",
+        workload=evaluation.workload.name,
+        role="serve",
+        supply=lot.id,
+        gpu=lot.name,
+        gpus=charged,
+        rates_rps=(Fraction(int(evaluation.capacities.rate_rps[index] * _MICRO), _MICRO),),
+        power_w=watts * gpus,
+        units_per_replica=whole if lot.purchase == "unit" else None,
+        slack=-float(evaluation.penalties[index]),
+        label=name,
+    )

@@ -1,0 +1,74 @@
+"""The search space of one workload, from the problem and the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from planner.candidates.enumerate import Space
+from planner.candidates.formats import kv_formats, weight_formats
+from planner.schema.catalog import Engine, Model, Network
+from planner.schema.catalog_index import Catalog
+from planner.schema.facts import ModelFacts
+from planner.schema.problem import Fleet, Search, Workload
+
+STAGES_RULE = "pipeline-within-server"
+"""The planning rule that keeps pipelines out of servers that hold the model."""
+_DEFAULT_NETWORK = "infiniband-ndr"
+
+
+def search_space(
+    workload: Workload,
+    model: Model,
+    facts: ModelFacts,
+    engine: Engine,
+    fleet: Fleet,
+    search: Search,
+    catalog: Catalog,
+    everything: bool = False,
+) -> Space:
+    """What the configurations of a workload are made of.
+
+    Args:
+        workload: formats and engine by name.
+        model: with its published format.
+        facts: the model as numbers.
+        engine: that serves it.
+        fleet: for the network between servers.
+        search: lists to choose from.
+        catalog: formats, networks, calibration.
+        everything: also try formats that the problem does not allow, marked so.
+    """
+    formats, find = catalog.number_formats, catalog.number_format
+    one_way, latency = network(fleet, catalog)
+    return Space(
+        model=facts,
+        engine=engine,
+        calibration=catalog.calibration,
+        weights=weight_formats(workload.precision.weights, model, formats, find, everything),
+        kv=kv_formats(workload.precision.kv, formats, find, everything),
+        find_format=find,
+        search=search,
+        network_bytes_per_s=one_way,
+        network_latency_s=latency,
+        stages_always=rule_is_off(STAGES_RULE, search.rules_off),
+    )
+
+
+def rule_is_off(rule_id: str, rules_off: Collection[str]) -> bool:
+    """Whether the user has switched a rule off."""
+    return rule_id in rules_off
+
+
+def network(fleet: Fleet, catalog: Catalog) -> tuple[float, float]:
+    """Bandwidth per GPU (one way) and latency between servers.
+
+    A stated bandwidth keeps the latency of the default network.
+    """
+    default = catalog.network(_DEFAULT_NETWORK)
+    named = catalog.network(fleet.network) if isinstance(fleet.network, str) else None
+    entry: Network | None = named or default
+    latency = float(entry.latency) if entry else 0.0
+    if fleet.network is not None and not isinstance(fleet.network, str):
+        return float(fleet.network), latency
+    assert entry is not None, "the catalog lacks its default network"
+    return float(entry.per_gpu_one_way), latency

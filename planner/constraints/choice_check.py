@@ -1,0 +1,223 @@
+"""Every limit of a choice checked again, in exact arithmetic and without a solver."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from planner.schema.choice import Choice, ChoiceProblem, Option, PoolDemand, Share, Supply
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a choice buys."""
+
+    cost_usd_per_h: Fraction
+    gpus: dict[str, int]
+    power_w: Fraction
+
+
+def bill(problem: ChoiceProblem, counts: Mapping[str, int], units: Mapping[str, int]) -> Bill:
+    """Cost, GPUs by type (idle ones included) and power of replicas and servers."""
+    cost, power = Fraction(0), Fraction(0)
+    gpus: dict[str, int] = defaultdict(int)
+    supplies = {supply.id: supply for supply in problem.supplies}
+    for supply in problem.supplies:
+        if supply.purchase == "unit" and units.get(supply.id):
+            cost += supply.usd_per_unit_h * units[supply.id]
+            gpus[supply.gpu] += supply.unit_gpus * units[supply.id]
+    for option in problem.options:
+        count, supply = counts.get(option.id, 0), supplies[option.supply]
+        power += option.power_w * count
+        if count and supply.purchase != "unit":
+            gpus[supply.gpu] += option.gpus * count
+            cost += count * (
+                option.usd_per_h if supply.purchase == "option" else supply.usd_per_unit_h * option.gpus
+            )
+    return Bill(cost, dict(sorted(gpus.items())), power)
+
+
+def broken(problem: ChoiceProblem, choice: Choice) -> list[str]:
+    """What the choice breaks, in words; empty when it keeps everything."""
+    total = bill(problem, choice.counts, choice.units)
+    faults = [*_broken_limits(problem, total), *_broken_packing(problem, choice)]
+    for demand in problem.demands:
+        faults.extend(_broken_pool(problem, choice, demand))
+    for coupling in problem.couplings:
+        faults.extend(_broken_pairs(problem, choice, coupling.workload, coupling.ttft_limit_s))
+    if (total.cost_usd_per_h, total.gpus, total.power_w) != (
+        choice.cost_usd_per_h,
+        choice.gpus,
+        choice.power_w,
+    ):
+        faults.append(f"bill: stated {choice.cost_usd_per_h}, counted {total.cost_usd_per_h}")
+    return faults
+
+
+def _broken_limits(problem: ChoiceProblem, total: Bill) -> Iterator[str]:
+    limits = problem.limits
+    for gpu, stock in limits.stock_gpus.items():
+        if total.gpus.get(gpu, 0) > stock:
+            yield f"stock:{gpu}: {total.gpus[gpu]} of {stock}"
+    if limits.budget_usd_per_h is not None and total.cost_usd_per_h > limits.budget_usd_per_h:
+        yield f"budget: {total.cost_usd_per_h} of {limits.budget_usd_per_h}"
+    if limits.max_gpus is not None and sum(total.gpus.values()) > limits.max_gpus:
+        yield f"max-gpus: {sum(total.gpus.values())} of {limits.max_gpus}"
+
+
+# -- packing ------------------------------------------------------------------------------------------------
+
+
+def _broken_packing(problem: ChoiceProblem, choice: Choice) -> Iterator[str]:
+    by_supply: dict[str, list[Option]] = defaultdict(list)
+    for option in problem.options:
+        if choice.counts.get(option.id, 0):
+            by_supply[option.supply].append(option)
+    for supply in problem.supplies:
+        if supply.purchase != "unit":
+            continue
+        own, small = 0, Counter[int]()
+        for option in by_supply[supply.id]:
+            count, whole = choice.counts[option.id], _whole_servers(option, supply)
+            own += count * whole
+            if not whole:
+                small[option.gpus] += count
+        left = choice.units.get(supply.id, 0) - own
+        if left < 0 or not fits(small, left, supply.unit_gpus):
+            yield f"packing:{supply.id}: {choice.units.get(supply.id, 0)} servers of {supply.unit_gpus} GPUs"
+
+
+def _whole_servers(option: Option, supply: Supply) -> int:
+    if option.units_per_replica is not None:
+        return option.units_per_replica
+    return math.ceil(Fraction(option.gpus, supply.unit_gpus)) if option.gpus >= supply.unit_gpus else 0
+
+
+def fits(sizes: Counter[int], servers: int, room: int) -> bool:
+    """Replicas of these sizes fit into so many servers: first-fit decreasing, else every placement."""
+    items = sorted(sizes.elements(), reverse=True)
+    if sum(items) > servers * room:
+        return False
+    free = [room] * servers
+    for item in items:
+        spot = next((place for place, space in enumerate(free) if space >= item), None)
+        if spot is None:
+            return _fits_somehow(tuple(sorted(sizes.items(), reverse=True)), servers, room, {})
+        free[spot] -= item
+    return True
+
+
+def _fits_somehow(
+    left: tuple[tuple[int, int], ...],
+    servers: int,
+    room: int,
+    known: dict[tuple[tuple[tuple[int, int], ...], int], bool],
+) -> bool:
+    """Fill server after server with every set that takes the largest replica left; remembers dead ends."""
+    left = tuple((size, count) for size, count in left if count)
+    if not left:
+        return True
+    if sum(size * count for size, count in left) > servers * room:
+        return False
+    if (left, servers) not in known:
+        known[left, servers] = any(
+            _fits_somehow(
+                tuple((s, c - t) for (s, c), t in zip(left, taken, strict=True)), servers - 1, room, known
+            )
+            for taken in itertools.product(*(range(min(c, room // s), -1, -1) for s, c in left))
+            if taken[0] and sum(s * t for (s, _), t in zip(left, taken, strict=True)) <= room
+        )
+    return known[left, servers]
+
+
+# -- one pool -----------------------------------------------------------------------------------------------
+
+
+def _broken_pool(problem: ChoiceProblem, choice: Choice, demand: PoolDemand) -> Iterator[str]:
+    name = f"{demand.workload}/{demand.role}"
+    used = {o.id: o for o in problem.options if o.pool == demand.pool and choice.counts.get(o.id, 0)}
+    counts = {option: choice.counts[option] for option in used}
+    if sum(counts.values()) < demand.min_replicas:
+        yield f"min_replicas: {name} has {sum(counts.values())} of {demand.min_replicas}"
+    if not demand.mix and len(used) != 1:
+        yield f"mix: {name} uses {len(used)} options"
+    mine = [s for s in choice.shares if (s.workload, s.role) == demand.pool]
+    yield from (f"cover: {name} {fault}" for fault in _overload(demand, used, counts, mine))
+    if demand.spares.kind == "per_option":
+        for option, count in counts.items():
+            if count < demand.spares.count:
+                yield f"redundancy: {name} {option} has {count} of {demand.spares.count} spares"
+    if demand.spares.count:
+        yield from _broken_spares(choice, demand, used, counts, name)
+
+
+def _overload(
+    demand: PoolDemand, used: Mapping[str, Option], counts: Mapping[str, int], shares: Sequence[Share]
+) -> Iterator[str]:
+    """Shares of every bucket sum to 1, and no option carries more than its replicas can."""
+    loads: dict[str, Fraction] = defaultdict(Fraction)
+    for b, (bucket, need) in enumerate(zip(demand.buckets, demand.demand_rps, strict=True)):
+        lines = [share for share in shares if share.bucket == bucket]
+        if need > 0 and sum(line.share for line in lines) != 1:
+            yield f"bucket {bucket} is served to {float(sum(line.share for line in lines))}"
+        for line in lines:
+            rate = used[line.option].rates_rps[b] if line.option in used else Fraction(0)
+            if line.share < 0 or (rate == 0 and line.share > 0):
+                yield f"{line.option} cannot serve {bucket}"
+            elif line.share:
+                loads[line.option] += line.share * need / rate
+    for option, load in loads.items():
+        if load > counts[option] * demand.max_utilization:
+            yield f"{option} carries {float(load)} of {float(counts[option] * demand.max_utilization)} replicas"
+
+
+def _broken_spares(
+    choice: Choice, demand: PoolDemand, used: Mapping[str, Option], counts: Mapping[str, int], name: str
+) -> Iterator[str]:
+    """Every loss is survived: by adding up rates for one bucket, by the shares in evidence for several."""
+    live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
+    evidence = {
+        tuple(sorted(dict(line.lost).items())): line.shares
+        for line in choice.loss_shares
+        if (line.workload, line.role) == demand.pool
+    }
+    for lost in _losses(demand, counts):
+        left = {option: count - lost.get(option, 0) for option, count in counts.items()}
+        if len(live) == 1:
+            carried = sum(left[o] * used[o].rates_rps[live[0]] for o in left) * demand.max_utilization
+            if carried < demand.demand_rps[live[0]]:
+                yield f"redundancy: {name} carries {float(carried)} after losing {lost}"
+            continue
+        shares = evidence.get(tuple(sorted((o, n) for o, n in lost.items() if n)))
+        if live and (shares is None or list(_overload(demand, used, left, shares))):
+            yield f"redundancy: {name} after losing {lost}"
+
+
+def _losses(demand: PoolDemand, counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    spares = demand.spares.count
+    if demand.spares.kind == "per_option":
+        yield {option: min(spares, count) for option, count in counts.items()}
+        return
+    names, total = list(counts), min(spares, sum(counts.values()))
+    for lost in itertools.product(*(range(min(spares, counts[name]) + 1) for name in names)):
+        if sum(lost) == total:
+            yield dict(zip(names, lost, strict=True))
+
+
+def _broken_pairs(
+    problem: ChoiceProblem, choice: Choice, workload: str, limit_s: Fraction | None
+) -> Iterator[str]:
+    used = [o for o in problem.options if o.workload == workload and choice.counts.get(o.id, 0)]
+    for prefill in (o for o in used if o.role == "prefill"):
+        for decode in (o for o in used if o.role == "decode"):
+            if prefill.kv and decode.kv and prefill.kv != decode.kv:
+                yield f"kv: {prefill.id} has {prefill.kv}, {decode.id} has {decode.kv}"
+            if limit_s is None or prefill.ttft_s is None:
+                continue
+            hand_over = max(prefill.transfer_s or Fraction(0), decode.transfer_s or Fraction(0))
+            if prefill.ttft_s + hand_over > limit_s:
+                yield f"ttft:{workload}: {prefill.id} with {decode.id}"

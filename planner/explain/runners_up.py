@@ -1,0 +1,82 @@
+"""The best plans that lost, one a GPU type and layout, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from planner.explain.single import SinglePlan
+from planner.schema.plan import RunnerUp
+
+_SHOWN = 4
+
+
+def runners_up(
+    plans: Sequence[SinglePlan],
+    chosen: Sequence[str],
+    best_value: Fraction,
+    best_gpus: int,
+    objective: str,
+    limited_by: Mapping[str, str],
+) -> tuple[RunnerUp, ...]:
+    """The cheapest single-option plan of every GPU type that the plan does not use, then other layouts.
+
+    Args:
+        plans: single-option plans of all options.
+        chosen: option ids in the plan.
+        best_value: objective of the plan.
+        best_gpus: GPUs that it buys.
+        objective: cost, gpus or power.
+        limited_by: what stops one replica of an option, by option id.
+    """
+    ranked = sorted(plans, key=lambda plan: (_value(plan, objective), plan.gpus, plan.option.id))
+    used = {plan.option.gpu for plan in ranked if plan.option.id in chosen}
+    shown: list[SinglePlan] = []
+    seen: set[str] = set(used)
+    for plan in ranked:
+        if plan.option.gpu not in seen and plan.option.id not in chosen:
+            shown.append(plan)
+            seen.add(plan.option.gpu)
+    same_gpu = [plan for plan in ranked if plan.option.gpu in used and plan.option.id not in chosen]
+    picked = sorted(
+        [*shown[:_SHOWN], *same_gpu[:1]], key=lambda plan: (_value(plan, objective), plan.option.id)
+    )
+    return tuple(
+        RunnerUp(
+            option=plan.option.label or plan.option.id,
+            gpu=plan.option.gpu,
+            replicas=plan.replicas,
+            gpus=plan.gpus,
+            cost_usd_per_hour=float(plan.usd_per_h),
+            why=_why(plan, best_value, best_gpus, objective, limited_by.get(plan.option.id, "")),
+        )
+        for plan in picked
+    )
+
+
+def _value(plan: SinglePlan, objective: str) -> Fraction:
+    return {"gpus": Fraction(plan.gpus), "power": plan.power_w}.get(objective, plan.usd_per_h)
+
+
+_LIMITS = {
+    "memory": "memory for the batch",
+    "ttft": "time to first token",
+    "itl": "inter-token latency",
+    "tpot": "time per output token",
+    "e2e": "end-to-end time",
+}
+
+
+def _why(plan: SinglePlan, best: Fraction, best_gpus: int, objective: str, limit: str) -> str:
+    value = _value(plan, objective)
+    noun = {"gpus": "GPUs", "power": "power"}.get(objective, "cost")
+    more = f"{float((value - best) / best) * 100:.1f} % more {noun}" if value > best else f"the same {noun}"
+    parts = [more]
+    if plan.gpus != best_gpus:
+        parts.append(f"{plan.gpus} GPUs instead of {best_gpus}")
+    per_gpu = float(plan.usd_per_h) / plan.gpus
+    parts.append(f"at {per_gpu:.2f} USD per GPU-hour")
+    carried = float(plan.option.rates_rps[0])
+    stop = f", stopped by {_LIMITS[limit]}" if limit in _LIMITS else ""
+    parts.append(f"a replica carries {carried:.3g} requests/s{stop}")
+    return "; ".join(parts)

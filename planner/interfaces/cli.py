@@ -1,0 +1,135 @@
+"""The command line. Each command reads its options, asks one use case, and prints its answer.
+
+Heavy parts (the solver, NumPy, pydantic) are imported inside the commands, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Exit, Option, Typer
+
+from planner.interfaces import faults
+from planner.interfaces.data_commands import catalog_app, rules_app
+from planner.interfaces.group import HouseGroup
+from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
+from planner.interfaces.output import Answer, Progress
+from planner.interfaces.sizing_commands import estimate, fit
+
+app = Typer(
+    name="planner",
+    cls=HouseGroup,
+    help="Finds the cheapest GPU fleet that serves your models within their limits, and proves it.",
+    epilog="Exit codes: 0 answer, 1 an honest no, 2 bad input, 3 stopped before an answer, 130 interrupted.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(catalog_app, name="catalog", help="Look at and check accelerators, models, prices.")
+app.add_typer(rules_app, name="rules", help="Look at and check the planning rules.")
+
+_EXIT_OF_STATUS = {
+    "optimal": faults.ANSWERED,
+    "feasible": faults.ANSWERED,
+    "infeasible": faults.NO,
+    "unknown": faults.NO_ANSWER_YET,
+}
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"planner {version('llm-fleet-planner')}")  # noqa: T201 - the one line that is only this
+        except PackageNotFoundError:
+            print("planner (not installed)")  # noqa: T201 - the same
+        raise Exit(faults.ANSWERED)
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Hold the options of the whole program."""
+
+
+@app.command()
+def plan(
+    problem: Annotated[Path, Argument(metavar="PROBLEM", help="Problem file (YAML).")],
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    time_limit: Annotated[
+        str | None, Option(metavar="S", help="Stop the search after so many seconds; default: when proved.")
+    ] = None,
+    seed: Annotated[str, Option(metavar="N", help="Seed of the search.")] = "0",
+    workers: Annotated[str, Option(metavar="N", help="Threads of the search.")] = "1",
+    catalog: Overlays = None,
+    timing: Annotated[bool, Option("--timing", help="Add wall times to the answer.")] = False,
+) -> None:
+    """Find the optimal plan for a problem, proved or with its gap."""
+    checks = Checks("planner plan")
+    time_limit_s = checks.seconds("--time-limit", time_limit)
+    seed_number = checks.whole("--seed", seed, low=0, high=MAX_SEED)
+    threads = checks.whole("--workers", workers, high=1024)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+    from planner.report import json_document, plan_text
+
+    with Progress() as progress:
+        found = use_cases.plan(
+            problem,
+            overlays=overlays,
+            time_limit_s=time_limit_s,
+            seed=seed_number,
+            workers=threads,
+            progress=progress,
+            timing=timing,
+        )
+    answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
+    raise Exit(_EXIT_OF_STATUS[found.status])
+
+
+app.command()(fit)
+app.command()(estimate)
+
+DOCUMENTS = ["problem", "plan", "observation"]
+
+
+@app.command()
+def schema(
+    document: Annotated[str, Argument(metavar="DOCUMENT", help="problem, plan or observation.")],
+    out: OutFile = None,
+) -> None:
+    """Print the JSON Schema of a document."""
+    if document not in DOCUMENTS:
+        raise faults.choice_fault("planner schema", "DOCUMENT", document, DOCUMENTS)
+    answer = Answer(as_json=True, out=out)
+    from planner.report import json_document
+
+    noun = getattr(import_module(f"planner.schema.{document}"), document.capitalize())
+    described = noun.model_json_schema(
+        by_alias=True, mode="serialization" if document == "plan" else "validation"
+    )
+    full = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
+    answer.give(lambda: json_document.encode(full), lambda: "")
+    raise Exit(faults.ANSWERED)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and give its exit code."""
+    return faults.guarded(lambda: app(args=arguments, prog_name="planner", standalone_mode=False))
+
+
+def main() -> None:
+    """Entry point of the ``planner`` command."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""Commands that look at the data: the catalog and the planning rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Exit, Option, Typer
+
+from planner.interfaces import faults
+from planner.interfaces.group import HouseGroup
+from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
+from planner.interfaces.output import Answer, check_target, message
+
+catalog_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)
+rules_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)
+
+CATALOG_COLUMNS = ("id", "kind", "name", "aliases")
+RULE_COLUMNS = ("id", "layer", "title")
+
+EntryId = Annotated[str, Argument(metavar="ID", help="Id or alias.")]
+
+
+def _checked(command: str, catalog: list[Path] | None) -> tuple[Path, ...]:
+    checks = Checks(command)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    return overlays
+
+
+def _list(answer: Answer, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    from planner.report import catalog_text, json_document
+
+    answer.give(lambda: json_document.encode(rows), lambda: catalog_text.listing_view(rows, columns))
+    raise Exit(faults.ANSWERED)
+
+
+def _show(answer: Answer, entry: dict[str, Any]) -> None:
+    from planner.report import catalog_text, json_document
+
+    answer.give(lambda: json_document.encode(entry), lambda: catalog_text.entry_view(entry))
+    raise Exit(faults.ANSWERED)
+
+
+def _check(answer: Answer, what: str, counts: dict[str, Any]) -> None:
+    from planner.report import catalog_text, json_document
+
+    answer.give(lambda: json_document.encode(counts), lambda: catalog_text.check_view(what, counts))
+    raise Exit(faults.ANSWERED)
+
+
+@catalog_app.command("list")
+def catalog_list(
+    kind: Annotated[str | None, Option(metavar="KIND", help="Only this kind, such as model.")] = None,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    catalog: Overlays = None,
+) -> None:
+    """List ids, names and aliases."""
+    overlays, answer = _checked("planner catalog list", catalog), Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+
+    _list(answer, use_cases.catalog_list(overlays, kind=kind), CATALOG_COLUMNS)
+
+
+@catalog_app.command("show")
+def catalog_show(
+    entry_id: EntryId, as_json: JsonFlag = False, out: OutFile = None, catalog: Overlays = None
+) -> None:
+    """Show the facts of one entry."""
+    overlays, answer = _checked("planner catalog show", catalog), Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+
+    _show(answer, use_cases.catalog_show(entry_id, overlays))
+
+
+@catalog_app.command("check")
+def catalog_check(as_json: JsonFlag = False, out: OutFile = None, catalog: Overlays = None) -> None:
+    """Read every entry and show all faults at once."""
+    overlays, answer = _checked("planner catalog check", catalog), Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+
+    _check(answer, "catalog", use_cases.catalog_check(overlays))
+
+
+@catalog_app.command("add-model")
+def catalog_add_model(
+    source: Annotated[Path, Argument(metavar="SOURCE", help="A config.json, or the folder that holds one.")],
+    model_id: Annotated[
+        str | None, Option("--id", metavar="ID", help="Id of the new entry; default: from the folder's name.")
+    ] = None,
+    out: Annotated[Path | None, Option(metavar="FILE", help="Where to write the entry (YAML).")] = None,
+    as_json: JsonFlag = False,
+    catalog: Overlays = None,
+) -> None:
+    """Make a catalog entry from a model's published configuration."""
+    overlays = _checked("planner catalog add-model", catalog)
+    if out is not None:
+        check_target("--out", out)
+    from planner import app as use_cases
+
+    document = use_cases.add_model(source, model_id=model_id, out=out, overlays=overlays)
+    if document.get("path"):
+        message(f"planner: wrote {document['path']}")
+    _show(Answer(as_json=as_json), document)
+
+
+@rules_app.command("list")
+def rules_list(as_json: JsonFlag = False, out: OutFile = None) -> None:
+    """List the rules."""
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+
+    _list(answer, use_cases.rules_list(), RULE_COLUMNS)
+
+
+@rules_app.command("show")
+def rules_show(rule_id: EntryId, as_json: JsonFlag = False, out: OutFile = None) -> None:
+    """Show one rule."""
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+
+    _show(answer, use_cases.rules_show(rule_id))
+
+
+@rules_app.command("check")
+def rules_check(as_json: JsonFlag = False, out: OutFile = None) -> None:
+    """Read every rule and show all faults at once."""
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+
+    _check(answer, "rules", use_cases.rules_check())

@@ -1,0 +1,89 @@
+"""From exceptions to exit codes: every fault in words, a traceback only for those who ask for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from typer import Abort
+
+from planner.errors import Fault, InputError, PlannerError, nearest
+from planner.interfaces.output import message
+
+ANSWERED = 0
+NO = 1
+"""An honest no: infeasible, or a configuration that cannot run."""
+BAD_INPUT = 2
+NO_ANSWER_YET = 3
+BUG = 70
+"""EX_SOFTWARE of sysexits.h."""
+INTERRUPTED = 130
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Run a command line and turn whatever happens into an exit code and words on standard error."""
+    try:
+        code = work()
+    except PlannerError as fault:
+        message(str(fault))
+        return fault.exit_code
+    except OSError as fault:
+        message(str(_file_fault(fault)))
+        return BAD_INPUT
+    except (KeyboardInterrupt, Abort):
+        code = INTERRUPTED
+    except Exception as problem:
+        # typer's exceptions for bad usage live in private modules, which move between versions;
+        # what they have in common is this method.
+        if not hasattr(problem, "format_message"):
+            return _bug(problem)
+        message(_usage(problem))
+        return BAD_INPUT
+    if code == INTERRUPTED:
+        message("planner: interrupted")
+    return code if isinstance(code, int) else ANSWERED
+
+
+def _usage(problem: Any) -> str:
+    context = getattr(problem, "ctx", None)
+    where = context.command_path if context else "planner"
+    wrong = problem.format_message().strip().rstrip(".")
+    if context is not None and (not wrong or wrong == context.get_help().strip().rstrip(".")):
+        return str(context.get_help())
+    if hasattr(problem, "option_name") and context is not None:
+        options = [flag for parameter in context.command.params for flag in parameter.opts]
+        known = [flag for flag in options if flag.startswith("--")]
+        maybe = nearest(problem.option_name, known) or f'"{where} --help"'
+        return str(Fault(where, "", f'option "{problem.option_name}"', f"one of {', '.join(known)}", maybe))
+    parameter = getattr(problem, "param", None)
+    if parameter is not None and wrong.startswith("Missing"):
+        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name
+        meaning = (getattr(parameter, "help", None) or "a value").rstrip(".")
+        return str(Fault(where, name, "nothing", meaning[:1].lower() + meaning[1:]))
+    return f'{where}: {wrong}. Maybe "{where} --help"?'
+
+
+def _file_fault(problem: OSError) -> Fault:
+    reason = (problem.strerror or type(problem).__name__).lower()
+    return Fault(str(problem.filename or "planner"), "", reason, "a file that can be read or written")
+
+
+def _bug(bug: Exception) -> int:
+    debugging = os.environ.get("PLANNER_DEBUG") == "1"
+    if debugging:
+        import traceback
+
+        traceback.print_exception(bug)
+    more = "" if debugging else " and what the same command says with PLANNER_DEBUG=1"
+    message(
+        f"planner: this is a bug in the planner ({type(bug).__name__}: {bug}).\n"
+        f"Please report it with the input that shows it{more}."
+    )
+    return BUG
+
+
+def choice_fault(where: str, key: str, found: str, known: list[str]) -> InputError:
+    """A word that is none of the known ones."""
+    expected = f"one of {', '.join(known)}"
+    return InputError([Fault(where, key, f'"{found}"', expected, nearest(found, known))])

@@ -1,0 +1,126 @@
+"""Commands that size one configuration without a problem file: the hardware router and the estimate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Exit, Option
+
+from planner.interfaces import faults
+from planner.interfaces.options import (
+    Checks,
+    EngineName,
+    JsonFlag,
+    KvFormat,
+    ModelName,
+    OutFile,
+    Overlays,
+    WeightsFormat,
+)
+from planner.interfaces.output import Answer
+
+
+def fit(
+    model: ModelName,
+    context: Annotated[str, Option(metavar="TOKENS", help="Tokens of each sequence.")] = "8192",
+    concurrency: Annotated[str, Option(metavar="N", help="Sequences held at once.")] = "1",
+    weights: WeightsFormat = None,
+    kv: KvFormat = None,
+    engine: EngineName = "vllm",
+    gpu: Annotated[list[str] | None, Option(metavar="G", help="Only these accelerators. May repeat.")] = None,
+    limit: Annotated[str, Option(metavar="N", help="Configurations to show.")] = "10",
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    catalog: Overlays = None,
+) -> None:
+    """Find the cheapest hardware that holds a model."""
+    checks = Checks("planner fit")
+    context_tokens = checks.whole("--context", context, unit="tokens")
+    sequences = checks.whole("--concurrency", concurrency, unit="sequences")
+    rows = checks.whole("--limit", limit)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+    from planner.report import fit_text, json_document
+
+    found = use_cases.fit(
+        model,
+        context_tokens=context_tokens,
+        concurrency=sequences,
+        weights=weights,
+        kv=kv,
+        engine=engine,
+        accelerators=tuple(gpu or ()),
+        limit=rows,
+        overlays=overlays,
+    )
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: fit_text.view(found))
+    raise Exit(faults.ANSWERED if found.rows else faults.NO)
+
+
+def estimate(
+    model: ModelName,
+    gpu: Annotated[str, Option(metavar="G", help="Accelerator.")],
+    isl: Annotated[str, Option(metavar="TOKENS", help="Input tokens of a request.")],
+    osl: Annotated[str, Option(metavar="TOKENS", help="Output tokens of a request.")],
+    tp: Annotated[str, Option(metavar="N", help="Tensor-parallel degree.")] = "1",
+    pp: Annotated[str, Option(metavar="N", help="Pipeline-parallel degree.")] = "1",
+    ep: Annotated[str, Option(metavar="N", help="Expert-parallel degree.")] = "1",
+    attention_dp: Annotated[str, Option(metavar="N", help="Attention data-parallel degree.")] = "1",
+    weights: WeightsFormat = None,
+    kv: KvFormat = None,
+    engine: EngineName = "vllm",
+    concurrency: Annotated[str | None, Option(metavar="N", help="Requests in flight.")] = None,
+    rps: Annotated[str | None, Option(metavar="X", help="Requests per second, or --concurrency.")] = None,
+    context: Annotated[
+        str | None, Option(metavar="TOKENS", help="Longest sequence; default isl + osl.")
+    ] = None,
+    memory_utilization: Annotated[
+        str | None, Option(metavar="SHARE", help="Memory that the engine may use, such as '90 %'.")
+    ] = None,
+    max_batch: Annotated[str | None, Option(metavar="N", help="Sequences in one step at most.")] = None,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    catalog: Overlays = None,
+) -> None:
+    """Predict memory, speed and cost of one configuration."""
+    checks = Checks("planner estimate")
+    checks.at_most_one(concurrency=concurrency, rps=rps)
+    asked = {
+        "isl": checks.whole("--isl", isl, unit="tokens"),
+        "osl": checks.whole("--osl", osl, unit="tokens"),
+        "tp": checks.whole("--tp", tp, high=4096),
+        "pp": checks.whole("--pp", pp, high=4096),
+        "ep": checks.whole("--ep", ep, high=4096),
+        "attention_dp": checks.whole("--attention-dp", attention_dp, high=4096),
+    }
+    in_flight = checks.maybe_whole("--concurrency", concurrency, unit="requests")
+    arriving_rps = checks.positive("--rps", rps, "requests per second")
+    context_tokens = checks.maybe_whole("--context", context, unit="tokens")
+    batch = checks.maybe_whole("--max-batch", max_batch, unit="sequences")
+    utilization = checks.fraction("--memory-utilization", memory_utilization)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+    from planner.report import estimate_text, json_document
+
+    found = use_cases.estimate(
+        model=model,
+        gpu=gpu,
+        weights=weights,
+        kv=kv,
+        engine=engine,
+        concurrency=in_flight,
+        rps=arriving_rps,
+        context=context_tokens,
+        memory_utilization=utilization,
+        max_batch=batch,
+        overlays=overlays,
+        **asked,
+    )
+    answer.give(
+        lambda: json_document.encode(json_document.of_estimate(found)), lambda: estimate_text.view(found)
+    )
+    raise Exit(faults.NO if found.cannot_run else faults.ANSWERED)

@@ -1,0 +1,185 @@
+"""Reads the catalog: one YAML file is one entry, the folder says of which kind."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner import resources
+from planner.errors import Fault, InputError, nearest
+from planner.loaders.places import Key
+from planner.loaders.validation import attempt, merged
+from planner.loaders.yaml_source import Document, read_document
+from planner.schema.catalog import Archetype, CatalogEntry, Engine, NumberFormat, PriceList
+from planner.schema.catalog_index import FOLDERS, Catalog, folded
+
+OTHER_FOLDERS = frozenset({"metrics"})
+"""Folders of the catalog that another loader reads."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One file with what it holds."""
+
+    path: Path
+    document: Document
+    entry: Any
+
+
+def load_catalog(overlays: Sequence[Path] = ()) -> Catalog:
+    """The catalog of the program, with the files of the overlays over it.
+
+    A file of an overlay replaces the entry with the same id; of several overlays the last wins.
+
+    Raises:
+        InputError: everything wrong with the files, all at once: faults of single files, ids that
+            differ from the file's name, names with two meanings, references to unknown entries.
+    """
+    return read_catalog(resources.folders("catalog", overlays))
+
+
+def read_catalog(folders: Sequence[Path]) -> Catalog:
+    """The catalog out of these folders, the one that wins first.
+
+    Raises:
+        InputError: see `load_catalog`.
+    """
+    faults = [fault for folder in folders for fault in _strangers(folder)]
+    read: dict[str, dict[str, _Read]] = {}
+    for kind, noun in FOLDERS.items():
+        read[kind] = {}
+        for path in _files(folders, kind):
+            try:
+                document = read_document(path)
+            except InputError as problem:
+                faults += problem.faults
+                continue
+            entry, found = attempt(noun, document)
+            faults += [*document.faults, *found, *_id_faults(document, path)]
+            if entry is not None:
+                read[kind][path.stem] = _Read(path, document, entry)
+    ids = {kind: _index(files, faults) for kind, files in read.items()}
+    faults += _dangling(read, ids)
+    if faults:
+        raise InputError(merged(faults))
+    by_folder = {kind: {item.entry.id: item.entry for item in files.values()} for kind, files in read.items()}
+    everything = [(kind, item) for kind, files in read.items() for item in files.values()]
+    chosen = _calibration(folders, read["calibration"])
+    in_use = [(kind, item) for kind, item in everything if kind == "calibration" and item.entry.id == chosen]
+    return Catalog(by_folder, ids, _digest(everything), chosen, _digest(in_use))
+
+
+def _calibration(folders: Sequence[Path], files: Mapping[str, _Read]) -> str:
+    """The first calibration of the folder that wins first; empty where there is none."""
+    for folder in folders:
+        for stem, item in files.items():
+            if item.path.parent.parent == folder:
+                return stem
+    return ""
+
+
+def _strangers(folder: Path) -> Iterator[Fault]:
+    """What lies in a catalog folder and would be passed over in silence."""
+    known = (*FOLDERS, *sorted(OTHER_FOLDERS))
+    for item in sorted(folder.iterdir()):
+        if item.name.startswith("."):
+            continue
+        if item.is_dir() and item.name not in known:
+            expected = f"one of {', '.join(known)}"
+            yield Fault(str(item), "", "a folder of no known kind", expected, nearest(item.name, known))
+        elif item.suffix in (".yaml", ".yml"):
+            yield Fault(
+                str(item), "", "a file outside the folders of the kinds", f"it in one of {', '.join(known)}"
+            )
+        elif item.is_dir():
+            yield from _strange_files(item)
+
+
+def _strange_files(folder: Path) -> Iterator[Fault]:
+    for item in sorted(folder.iterdir()):
+        if item.suffix == ".yml":
+            yield Fault(str(item), "", "a file that ends in .yml", "the ending .yaml")
+
+
+def _files(folders: Sequence[Path], kind: str) -> list[Path]:
+    """The files of a kind by name; a name in an earlier folder hides the same name in later ones."""
+    files: dict[str, Path] = {}
+    for folder in folders:
+        for path in sorted((folder / kind).glob("*.yaml")):
+            files.setdefault(path.stem, path)
+    return [files[stem] for stem in sorted(files)]
+
+
+def _id_faults(document: Document, path: Path) -> Iterator[Fault]:
+    identity = document.value.get("id")
+    if isinstance(identity, str) and identity != path.stem:
+        expected = f'the name of the file, "{path.stem}"'
+        yield Fault(document.where(("id",)), "id", f'"{identity}"', expected)
+
+
+def _index(files: Mapping[str, _Read], faults: list[Fault]) -> dict[str, str]:
+    """Folded id or alias -> id; the written name too, where it is free."""
+    ids = {folded(stem): stem for stem in files}
+    for stem, item in files.items():
+        for number, alias in enumerate(item.entry.aliases):
+            other = ids.setdefault(folded(alias), stem)
+            if other != stem:
+                where, found = (
+                    item.document.where(("aliases", number)),
+                    f'"{alias}", which also means {other}',
+                )
+                faults.append(Fault(where, f"aliases.{number}", found, "a name with one meaning"))
+    for stem, item in files.items():
+        ids.setdefault(folded(item.entry.name), stem)
+    return ids
+
+
+Reference = tuple[Key, str, str]
+"""Path, folder of the kind it points to, name."""
+
+
+def _dangling(
+    read: Mapping[str, Mapping[str, _Read]], ids: Mapping[str, Mapping[str, str]]
+) -> Iterator[Fault]:
+    for files in read.values():
+        for item in files.values():
+            for path, kind, name in _references(item.entry):
+                if folded(name) in ids[kind]:
+                    continue
+                known = [
+                    alias for entry in read[kind].values() for alias in (entry.entry.id, *entry.entry.aliases)
+                ]
+                where, key = item.document.where(path), ".".join(str(step) for step in path)
+                yield Fault(where, key, f'"{name}"', f"an id in catalog/{kind}", nearest(name, known))
+
+
+def _references(entry: CatalogEntry) -> Iterable[Reference]:
+    if isinstance(entry, PriceList):
+        return [
+            (("offers", n, "accelerator"), "accelerators", o.accelerator) for n, o in enumerate(entry.offers)
+        ]
+    if isinstance(entry, Engine):
+        weights = [
+            (("supports", "weights", n), "formats", name) for n, name in enumerate(entry.supports.weights)
+        ]
+        return [
+            *weights,
+            *((("supports", "kv", n), "formats", name) for n, name in enumerate(entry.supports.kv)),
+        ]
+    if isinstance(entry, Archetype):
+        return [(("kv", n), "formats", name) for n, name in enumerate(entry.kv)]
+    if isinstance(entry, NumberFormat) and entry.moe_attention_format is not None:
+        return [(("moe_attention_format",), "formats", entry.moe_attention_format)]
+    return ()
+
+
+def _digest(files: Sequence[tuple[str, _Read]]) -> str:
+    """Digest over names and bytes, independent of where the folders lie."""
+    digest = hashlib.sha256()
+    for kind, item in sorted(files, key=lambda pair: (pair[0], pair[1].path.stem)):
+        digest.update(f"{kind}/{item.path.stem}\n{len(item.document.data)}\n".encode())
+        digest.update(item.document.data)
+    return f"sha256:{digest.hexdigest()}"

@@ -1,0 +1,209 @@
+"""Looks up every name of a problem: models, accelerators, formats, files and the rest.
+
+Works on the plain values, so that a problem with other faults still hears of wrong names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from planner import units
+from planner.errors import Fault, nearest
+from planner.loaders.messages import show
+from planner.loaders.places import Key, dotted
+from planner.loaders.yaml_source import Document
+from planner.schema.catalog_index import Catalog, folded
+
+CONFIG = "config.json"
+"""File that describes a model in a Hugging Face folder."""
+
+
+MAX_FAULTS = 100
+"""Faults of one kind at most: looking for the nearest name takes time."""
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """What the checks share."""
+
+    document: Document
+    catalog: Catalog
+    rules: Sequence[str]
+    folder: Path | None
+
+    def fault(self, path: Key, found: str, expected: str, maybe: str = "") -> Fault:
+        return Fault(self.document.where(path), dotted(self.document.value, path), found, expected, maybe)
+
+    def texts(self, *pattern: str) -> Iterator[tuple[Key, str]]:
+        """Texts at a path in which ``*`` is every item of a list."""
+        yield from (
+            (path, text) for path, text in _walk(self.document.value, pattern) if isinstance(text, str)
+        )
+
+    def keys(self, *path: str) -> Iterator[tuple[Key, str]]:
+        """Keys of a mapping at a path."""
+        value = self.document.at(path)
+        if isinstance(value, dict):
+            yield from (((*path, key), key) for key in value)
+
+
+def _walk(value: Any, pattern: Sequence[str], path: Key = ()) -> Iterator[tuple[Key, Any]]:
+    if not pattern:
+        yield path, value
+    elif pattern[0] == "*":
+        items = value if isinstance(value, list | tuple) else ()
+        for number, item in enumerate(items):
+            yield from _walk(item, pattern[1:], (*path, number))
+    elif isinstance(value, dict) and pattern[0] in value:
+        yield from _walk(value[pattern[0]], pattern[1:], (*path, pattern[0]))
+
+
+def name_faults(
+    document: Document, catalog: Catalog, rules: Sequence[str], folder: Path | None
+) -> tuple[Fault, ...]:
+    """Names of a problem that mean nothing, or the same thing twice.
+
+    Args:
+        document: The problem.
+        catalog: Where ids and aliases are looked up.
+        rules: Ids of the planning rules.
+        folder: Where files that the problem names lie; None: files are not looked for.
+    """
+    look = _Lookup(document, catalog, rules, folder)
+    return tuple(fault for check in _CHECKS for fault in islice(check(look), MAX_FAULTS))
+
+
+def _models(look: _Lookup) -> Iterator[Fault]:
+    expected = f"a model of the catalog, or a folder with a {CONFIG}"
+    for path, name in look.texts("workloads", "*", "model"):
+        if look.catalog.model(name) is not None:
+            continue
+        if look.folder is None and _is_path(name):
+            continue
+        if look.folder is None or not _has_config(look.folder, name):
+            yield look.fault(path, show(name), expected, nearest(name, look.catalog.names("models")))
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.endswith(".json") or name in (".", "..")
+
+
+def _has_config(folder: Path, name: str) -> bool:
+    try:
+        place = folder / Path(name).expanduser()
+        return place.is_file() or (place / CONFIG).is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _plain_names(look: _Lookup) -> Iterator[Fault]:
+    """Names with one kind each."""
+    for pattern, kind, what in (
+        (("workloads", "*", "archetype"), "workloads", "an archetype"),
+        (("workloads", "*", "engine"), "engines", "an engine"),
+        (("workloads", "*", "storage"), "storage", "a storage"),
+        (("fleet", "providers", "*"), "prices", "a price list"),
+    ):
+        for path, name in look.texts(*pattern):
+            if look.catalog.find(kind, name) is None:
+                known = look.catalog.names(kind)
+                yield look.fault(path, show(name), f"{what} of the catalog", nearest(name, known))
+
+
+def _formats(look: _Lookup) -> Iterator[Fault]:
+    for side, what in (("weights", "weights"), ("kv", "the KV cache")):
+        known = [entry.id for entry in look.catalog.number_formats if getattr(entry, side)]
+        for path, name in look.texts("workloads", "*", "precision", side, "*"):
+            entry = look.catalog.number_format(name)
+            if entry is None or not getattr(entry, side):
+                yield look.fault(
+                    path, show(name), f"a format for {what} ({', '.join(known)})", nearest(name, known)
+                )
+
+
+def _accelerators(look: _Lookup) -> Iterator[Fault]:
+    """Unknown accelerators, and two names for one. A table of workers has names of its own."""
+    if isinstance(look.document.value.get("workers"), str):
+        return
+    places = [
+        *look.texts("fleet", "accelerators", "*"),
+        *look.keys("fleet", "prices"),
+        *look.keys("fleet", "stock"),
+    ]
+    written: dict[str, str] = {}
+    listed: set[str] = set()
+    for path, name in places:
+        entry = look.catalog.accelerator(name)
+        if entry is None:
+            known = look.catalog.names("accelerators")
+            yield look.fault(path, show(name), "an accelerator of the catalog", nearest(name, known))
+            continue
+        first = written.setdefault(entry.id, name)
+        if first != name:
+            found = f"{show(name)}, another name of {show(first)}"
+            yield look.fault(path, found, "one name for one accelerator", show(first))
+        elif path[1] == "accelerators" and name in listed:
+            yield look.fault(path, f"{show(name)} a second time", "each accelerator once")
+        listed.add(name)
+
+
+def _regions(look: _Lookup) -> Iterator[Fault]:
+    known = tuple(sorted({offer.region for _, offer in look.catalog.offers()}))
+    same = {folded(region) for region in known}
+    for path, name in look.texts("fleet", "regions", "*"):
+        if folded(name) not in same:
+            yield look.fault(path, show(name), "a region of the price lists", nearest(name, known))
+
+
+def _network(look: _Lookup) -> Iterator[Fault]:
+    for path, name in look.texts("fleet", "network"):
+        try:
+            units.parse(name, units.BYTES_PER_S)
+        except units.UnitError as problem:
+            if look.catalog.network(name) is None:
+                expected = f"{problem.expected}, or a network of the catalog"
+                maybe = problem.maybe or nearest(name, look.catalog.names("networks"))
+                yield look.fault(path, show(name), expected, maybe)
+
+
+def _rules_off(look: _Lookup) -> Iterator[Fault]:
+    for path, name in look.texts("search", "rules_off", "*"):
+        if name not in look.rules:
+            yield look.fault(path, show(name), "the id of a planning rule", nearest(name, look.rules))
+
+
+def _files(look: _Lookup) -> Iterator[Fault]:
+    if look.folder is None:
+        return
+    for pattern in (
+        ("workers",),
+        ("workloads", "*", "lengths", "trace"),
+        ("workloads", "*", "demand", "trace"),
+    ):
+        for path, name in look.texts(*pattern):
+            if not _is_file(look.folder, name):
+                expected = "a file; paths are relative to the problem file"
+                yield look.fault(path, f"no such file {show(name)}", expected)
+
+
+def _is_file(folder: Path, name: str) -> bool:
+    try:
+        return (folder / Path(name).expanduser()).is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+_CHECKS: tuple[Callable[[_Lookup], Iterator[Fault]], ...] = (
+    _models,
+    _plain_names,
+    _formats,
+    _accelerators,
+    _regions,
+    _network,
+    _rules_off,
+    _files,
+)

@@ -1,0 +1,76 @@
+"""Reads a problem file: shape, values, and every name in it, with all faults together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from planner.loaders.names import name_faults
+from planner.loaders.rules import planning_rule_ids
+from planner.loaders.validation import validated
+from planner.loaders.yaml_source import Document, read_document
+from planner.schema.catalog_index import Catalog
+from planner.schema.problem import Problem
+
+
+def load_problem(path: Path, catalog: Catalog, rules: Collection[str] | None = None) -> Problem:
+    """The problem in a YAML file, with every name looked up in the catalog.
+
+    Files and models that the problem names by path are looked for relative to the problem file
+    (see `beside`); the problem keeps them as written.
+
+    Args:
+        path: The problem file.
+        catalog: Where ids and aliases are looked up.
+        rules: Ids of the planning rules that may be switched off; default: those of the program.
+
+    Raises:
+        InputError: everything wrong with the file, by line.
+    """
+    document = read_document(path)
+    known = planning_rule_ids() if rules is None else tuple(rules)
+    return validated(Problem, document, name_faults(document, catalog, known, path.parent))
+
+
+def load_problem_document(
+    values: Mapping[str, Any],
+    catalog: Catalog | None = None,
+    name: str = "problem",
+    folder: Path | None = None,
+    rules: Collection[str] | None = None,
+) -> Problem:
+    """The problem in plain values, such as ``inputs.problem`` of a plan or a changed problem.
+
+    Args:
+        values: What the YAML or JSON text says.
+        catalog: Where names are looked up; without it they are taken as they are.
+        name: What messages call the document.
+        folder: Where the files that the problem names lie; without it they are not looked for.
+        rules: Ids of the planning rules that may be switched off; default: those of the program.
+
+    Raises:
+        InputError: everything wrong with the values.
+    """
+    document = Document(name, b"", _exact(dict(values)))
+    if catalog is None:
+        return validated(Problem, document)
+    known = planning_rule_ids() if rules is None else tuple(rules)
+    return validated(Problem, document, name_faults(document, catalog, known, folder))
+
+
+def beside(path: Path, named: str) -> Path:
+    """The file that a problem file names: relative to the problem file's folder."""
+    return path.parent / Path(named).expanduser()
+
+
+def _exact(value: Any) -> Any:
+    """Floats of JSON as the decimals they were written as."""
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    if isinstance(value, Mapping):
+        return {str(key): _exact(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(inner) for inner in value]
+    return value

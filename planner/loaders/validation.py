@@ -1,0 +1,161 @@
+"""Turns plain values into nouns, and the refusals of pydantic into faults with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from planner.errors import Fault, InputError, nearest
+from planner.loaders import messages
+from planner.loaders.annotations import keys_at
+from planner.loaders.places import Key, dotted, short
+from planner.loaders.yaml_source import Document
+
+LONGEST = 300
+"""Characters of one part of a message at most."""
+
+NounT = TypeVar("NounT", bound=BaseModel)
+
+
+def validated(model: type[NounT], document: Document, more: Iterable[Fault] = ()) -> NounT:
+    """The noun in a document.
+
+    Args:
+        model: The noun's class.
+        document: The parsed file.
+        more: Faults found in other ways, shown together with the rest.
+
+    Raises:
+        InputError: all faults of the file, by line.
+    """
+    noun, faults = attempt(model, document)
+    faults = merged([*document.faults, *faults, *more])
+    if noun is None or faults:
+        raise InputError(faults)
+    return noun
+
+
+def attempt(model: type[NounT], document: Document) -> tuple[NounT | None, tuple[Fault, ...]]:
+    """The noun, or the reasons why there is none."""
+    try:
+        return model.model_validate(document.value), ()
+    except ValidationError as problem:
+        return None, faults_of(problem, model, document)
+
+
+def merged(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The faults by file and line; of several at one place the first alone."""
+    first: dict[tuple[str, str], Fault] = {}
+    for fault in faults:
+        first.setdefault((fault.where, fault.key), fault)
+    return tuple(sorted(first.values(), key=_order))
+
+
+def _order(fault: Fault) -> tuple[str, int]:
+    name, _, line = fault.where.rpartition(":")
+    return (name, int(line)) if line.isdigit() else (fault.where, 0)
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """One line of a ValidationError with the path it stands at."""
+
+    kind: str
+    path: Key
+    union: Key | None
+    """Where the alternatives part, if the refusal belongs to one of several."""
+    branch: str
+    value: Any
+    context: dict[str, Any]
+    text: str
+
+    @property
+    def is_wrong_type(self) -> bool:
+        """The value is of another kind altogether than this alternative reads."""
+        return self.path == self.union and self.kind.endswith(("_type", "_parsing", "is_instance_of"))
+
+
+def faults_of(problem: ValidationError, model: type[BaseModel], document: Document) -> tuple[Fault, ...]:
+    """Every refusal as a fault; the alternatives of one union give one answer."""
+    refusals = [_refusal(error, document) for error in problem.errors(include_url=False)]
+    refusals = [refusal for refusal in refusals if not _is_echo(refusal, document)]
+    groups: dict[Key | int, list[_Refusal]] = {}
+    for number, refusal in enumerate(refusals):
+        groups.setdefault(number if refusal.union is None else refusal.union, []).append(refusal)
+    faults: list[Fault] = []
+    for key, group in groups.items():
+        faults += (
+            _union_faults(group, model, document)
+            if isinstance(key, tuple)
+            else [_fault(group[0], model, document)]
+        )
+    return merged(faults)
+
+
+def _is_echo(refusal: _Refusal, document: Document) -> bool:
+    """A list called too short only because all its items were refused."""
+    value = document.at(refusal.path)
+    is_long = isinstance(value, list | tuple) and len(value) >= refusal.context.get("min_length", 0)
+    return refusal.kind == "too_short" and is_long
+
+
+def _refusal(error: ErrorDetails, document: Document) -> _Refusal:
+    path: list[str | int] = []
+    union: Key | None = None
+    branch = ""
+    value: Any = document.value
+    steps = error["loc"]
+    for number, step in enumerate(steps):
+        inside = _step(value, step)
+        if inside is not None:
+            path.append(step)
+            value = inside[0]
+        elif number == len(steps) - 1 and error["type"] == "missing":
+            path.append(step)
+        elif step != "[key]" and union is None:
+            union, branch = tuple(path), str(step)
+    context = dict(error.get("ctx") or {})
+    return _Refusal(error["type"], tuple(path), union, branch, error["input"], context, error["msg"])
+
+
+def _step(value: Any, step: str | int) -> tuple[Any] | None:
+    if isinstance(value, dict) and step in value:
+        return (value[step],)
+    if isinstance(value, list | tuple) and isinstance(step, int) and 0 <= step < len(value):
+        return (value[step],)
+    return None
+
+
+def _union_faults(refusals: Sequence[_Refusal], model: type[BaseModel], document: Document) -> list[Fault]:
+    """The alternative that the value comes closest to; all of them where it is like none."""
+    close = [refusal for refusal in refusals if not refusal.is_wrong_type]
+    if close:
+        return [_fault(r, model, document) for r in close if r.branch == close[0].branch]
+    faults = [_fault(refusal, model, document) for refusal in refusals]
+    expected = " or ".join(dict.fromkeys(fault.expected for fault in faults))
+    maybe = next((fault.maybe for fault in faults if fault.maybe), "")
+    return [Fault(faults[0].where, faults[0].key, faults[0].found, expected, maybe)]
+
+
+def _fault(refusal: _Refusal, model: type[BaseModel], document: Document) -> Fault:
+    where, key = document.where(refusal.path), dotted(document.value, refusal.path)
+    if refusal.kind == "extra_forbidden":
+        known = keys_at(model, refusal.path[:-1])
+        return Fault(
+            where, key, "an unknown key", f"one of {', '.join(known)}", nearest(str(refusal.path[-1]), known)
+        )
+    expected = short(messages.expected(refusal.kind, refusal.context, refusal.text), LONGEST)
+    maybe = short(messages.maybe(refusal.kind, refusal.context, refusal.value), LONGEST)
+    return Fault(where, key, _found(refusal), expected, maybe)
+
+
+def _found(refusal: _Refusal) -> str:
+    if refusal.kind == "missing":
+        return "no such key"
+    if "found" in refusal.context and refusal.kind != "quantity":
+        return short(str(refusal.context["found"]), LONGEST)
+    return messages.show(refusal.value)

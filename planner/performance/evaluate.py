@@ -1,0 +1,118 @@
+"""Everything that is computed about the candidates of one workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from planner.performance.capacity import capacities
+from planner.performance.open_load import LoadPolicy
+from planner.performance.replica import MemoryFit, memory_fit, replicas
+from planner.physics.memory import usable_bytes
+from planner.queueing.lengths import normal_score
+from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray
+from planner.schema.catalog import Calibration
+from planner.schema.evaluation import Evaluation
+from planner.schema.facts import ModelFacts
+from planner.schema.policy import Policy
+from planner.schema.problem import Search, Workload
+from planner.schema.slo import Slo
+from planner.schema.traffic import Traffic
+from planner.steptime.specs import StepSpecs
+
+
+def latency_limits_s(slo: Slo) -> dict[str, float]:
+    """The stated limits in seconds, by name."""
+    stated = ((name, getattr(slo, name)) for name in Slo.model_fields)
+    return {name: float(value) for name, value in stated if value is not None}
+
+
+def load_policy(
+    policy: Policy, calibration: Calibration, confidence_fraction: float, limits_s: Mapping[str, float]
+) -> LoadPolicy:
+    """How the load model plans: factors that hold at the confidence, and whether the batch may stay full.
+
+    Equation: factor = exp(z sigma), sigma the log-standard deviation for a pair without own rows.
+    """
+    z_score = normal_score(confidence_fraction)
+    sigma = calibration.sigma_log
+    waits_matter = any(name.startswith(("ttft", "e2e")) for name in limits_s)
+    return LoadPolicy(
+        slot_z_score=normal_score(1.0 - policy.slot_full_fraction),
+        step_factor_ratio=math.exp(z_score * sigma["tpot_new"].value),
+        ttft_factor_ratio=math.exp(z_score * sigma["ttft_new"].value),
+        saturated=not waits_matter,
+    )
+
+
+def evaluate(
+    workload: Workload,
+    model: ModelFacts,
+    traffic: Traffic,
+    candidates: Candidates,
+    specs: StepSpecs,
+    policy: Policy,
+    load: LoadPolicy,
+    limits_s: Mapping[str, float],
+    headroom_fraction: float,
+    search: Search,
+    refusals: Mapping[str, BoolArray],
+    penalties: IntArray,
+) -> Evaluation:
+    """Memory and capacity of every candidate.
+
+    Args:
+        workload: the workload.
+        model: as numbers.
+        traffic: lengths and arrivals.
+        candidates: configurations; ``specs`` are their columns, in the same order.
+        specs: see `planner.steptime`.
+        policy: judgement of planning.
+        load: judgement of the load model.
+        limits_s: latency limits by name.
+        headroom_fraction: memory kept free.
+        search: batches to choose from, if listed.
+        refusals: bits of the planning rules, by rule id.
+        penalties: departures from preferences.
+    """
+    fit = memory_fit(specs, traffic, headroom_fraction, policy.prefix_cache_share)
+    ceiling = _batch_ceiling(fit.max_sequences, search)
+    found = capacities(replicas(candidates.configurations, specs, traffic), ceiling, traffic, load, limits_s)
+    needed, usable = _memory_need(fit, specs, headroom_fraction)
+    return Evaluation(
+        workload=workload,
+        model=model,
+        traffic=traffic,
+        candidates=candidates,
+        limits_s=limits_s,
+        needed_bytes=needed,
+        usable_bytes=usable,
+        load_peak_bytes=fit.account.load_peak_bytes,
+        device_bytes=fit.account.capacity_bytes,
+        max_sequences=fit.max_sequences,
+        capacities=found,
+        refusals=refusals,
+        penalties=penalties,
+    )
+
+
+def _batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
+    """Memory's limit, cut to the largest listed batch that fits where the problem lists batches."""
+    if search.max_batch is None:
+        return max_sequences
+    listed = np.array(sorted(search.max_batch), dtype=np.int64)
+    index = np.searchsorted(listed, max_sequences, side="right") - 1
+    return np.where(index >= 0, listed[np.maximum(index, 0)], 0)
+
+
+def _memory_need(fit: MemoryFit, specs: StepSpecs, headroom_fraction: float) -> tuple[FloatArray, FloatArray]:
+    """Bytes of one GPU with one sequence, and the bytes that may be filled."""
+    account = fit.account
+    resident = (
+        account.weights_bytes + account.activations_bytes + account.framework_bytes + account.adapters_bytes
+    )
+    limit = usable_bytes(specs.capacity_bytes, specs.engine_utilization, headroom_fraction)
+    usable = np.where(account.kv_cache_bytes > 0.0, resident + account.kv_cache_bytes, limit)
+    return resident + fit.sequence_bytes, usable

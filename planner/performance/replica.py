@@ -1,0 +1,106 @@
+"""Configurations as replicas of the load model: step times, memory, overheads of the first token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from planner.performance.open_load import Replicas
+from planner.physics.coldstart import cold_start_s, load_s
+from planner.schema.candidates import FloatArray, IntArray
+from planner.schema.catalog import Storage
+from planner.schema.configuration import Configuration
+from planner.schema.traffic import Traffic
+from planner.steptime.build import build_specs
+from planner.steptime.memory import MemoryAccount, max_sequences, memory_account, sequence_bytes
+from planner.steptime.specs import StepSpecs
+from planner.steptime.step import total_step_s
+
+FLOPS_PER_PARAM = 2.0
+"""Multiply and add."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryFit:
+    """Memory of the fullest GPU per configuration, and the sequences it holds."""
+
+    account: MemoryAccount
+    sequence_bytes: FloatArray
+    """KV of one sequence of the planned length on one GPU."""
+    max_sequences: IntArray
+    """Sequences of the planned length in one replica; 0 = does not fit. Capped by the engine."""
+
+
+def memory_fit(
+    specs: StepSpecs, traffic: Traffic, headroom_fraction: float, prefix_cache_share: float
+) -> MemoryFit:
+    """Memory account and sequences that fit, for all configurations.
+
+    A prefix cache takes ``prefix_cache_share`` of blocks beyond those of active requests.
+    """
+    rows = np.arange(len(specs), dtype=np.int64)
+    account = memory_account(
+        specs,
+        rows,
+        headroom_fraction,
+        traffic.active_adapters,
+        traffic.adapter_rank,
+        max(1.0, traffic.images_per_request),
+    )
+    share = prefix_cache_share if traffic.cached_fraction > 0.0 else 0.0
+    active = account.kv_cache_bytes / (1.0 + share)
+    holds = max_sequences(specs, rows, active, float(traffic.kv_tokens))
+    engine_cap = specs.max_running * specs.attention_dp
+    held = np.where(account.fits, np.minimum(holds, engine_cap), 0.0)
+    return MemoryFit(
+        account=account,
+        sequence_bytes=sequence_bytes(specs, rows, float(traffic.kv_tokens)) * (1.0 + share),
+        max_sequences=np.asarray(held, dtype=np.int64),
+    )
+
+
+def replicas(configurations: Sequence[Configuration], specs: StepSpecs, traffic: Traffic) -> Replicas:
+    """What the load model needs of every configuration."""
+    return Replicas(
+        step_s=partial(total_step_s, specs),
+        batched_tokens=np.array([float(item.batched_tokens) for item in configurations]),
+        first_token_overhead_s=np.array(
+            [item.calibration.parameters["ttft_overhead_s"].value for item in configurations]
+        ),
+        image_encoder_s=np.array([image_encoder_s(item, traffic) for item in configurations]),
+        prompt_servers=specs.attention_dp * specs.pp,
+    )
+
+
+def specifications(configurations: Sequence[Configuration]) -> StepSpecs:
+    """Columns of the step and memory models, one entry a configuration."""
+    return build_specs(configurations)
+
+
+def image_encoder_s(item: Configuration, traffic: Traffic) -> float:
+    """Time to encode the images of one request on one GPU.
+
+    Equation: 2 x vision parameters x patches / (16-bit peak x efficiency of large products).
+    Assumes: the encoder is replicated, 16 bit, and bound by compute.
+    """
+    model = item.model
+    if not traffic.images_per_request or not model.vision_params:
+        return 0.0
+    patches = traffic.images_per_request * model.tokens_per_image * model.patches_per_token
+    shares = item.calibration.compute_efficiency[item.accelerator.architecture]
+    efficiency = (shares.get("bf16") or shares["default"]).value
+    flops_per_s = float(item.accelerator.compute.bf16) * efficiency
+    return FLOPS_PER_PARAM * model.vision_params * patches / flops_per_s
+
+
+def cold_start_seconds(item: Configuration, account: MemoryAccount, index: int, storage: Storage) -> float:
+    """From an empty server to the first token, by storage path."""
+    host_link = item.accelerator.host.pcie_one_way
+    weights = float(account.weights_bytes[index])
+    link = float(host_link) if host_link is not None else float(storage.read)
+    loading = load_s(weights * min(item.gpus, item.node_gpus), float(storage.read), weights, link)
+    startup = item.engine.startup
+    return float(cold_start_s(float(startup.container), loading, float(startup.compile)))

@@ -1,0 +1,60 @@
+"""Work of attention in decode and prefill: (FLOP, bytes) on one GPU, windows and latent caches included."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.physics.arrays import Floats
+
+
+def attended_tokens(context_tokens: Floats, windowed_fraction: Floats, window_tokens: Floats) -> Floats:
+    """Mean context that a layer reads: ``(1 - phi) c + phi min(c, window)``.
+
+    ``windowed_fraction`` (phi) is the share of layers with a window. Sparse attention that reads the top k
+    tokens has phi = 1 and window = k.
+
+    Assumes: the selection of sparse tokens is free.
+    """
+    seen_tokens = np.minimum(context_tokens, window_tokens)
+    return (1.0 - windowed_fraction) * context_tokens + windowed_fraction * seen_tokens
+
+
+def heads_per_rank_fraction(query_heads: Floats, tensor_parallel: Floats) -> Floats:
+    """Share of the query heads on one rank: ``max(1 / t, 1 / n_q)``; a rank has at least one head."""
+    share: Floats = np.maximum(1.0 / np.asarray(tensor_parallel), 1.0 / np.asarray(query_heads))
+    return share
+
+
+def decode_attention_work(
+    sequences: Floats,
+    attended_tokens: Floats,
+    layers: Floats,
+    flops_per_context_token: Floats,
+    kv_bytes_per_token_layer: Floats,
+) -> tuple[Floats, Floats]:
+    """One new token per sequence against its cache: ``D c L f`` FLOP, ``D c L b`` bytes.
+
+    ``flops_per_context_token`` (f) and ``kv_bytes_per_token_layer`` (b) are those of one rank: f = 4 n_q d / t,
+    or 2 n_q (2 r_kv + d_rope) / t for a latent cache, which every rank reads whole; KV heads are replicated
+    beyond one per rank.
+
+    Source: performance model, section 2.
+    Breaks down when: contexts differ so much that the longest sequence sets the time.
+    """
+    read_tokens = sequences * attended_tokens * layers
+    return read_tokens * flops_per_context_token, read_tokens * kv_bytes_per_token_layer
+
+
+def state_bytes(sequences: Floats, state_bytes_per_sequence: Floats) -> Floats:
+    """Linear-attention layers read and write their constant state once per token: ``2 D state`` bytes."""
+    return 2.0 * sequences * state_bytes_per_sequence
+
+
+def prefill_attention_flops(
+    prompt_tokens: Floats, attended_tokens: Floats, layers: Floats, flops_per_context_token: Floats
+) -> Floats:
+    """Prompt tokens against their causal mean context: ``P c_p L f_p`` FLOP, ``c_p`` about half the prompt.
+
+    Assumes: fused kernels keep scores on the chip, so memory traffic is negligible.
+    """
+    return prompt_tokens * attended_tokens * layers * flops_per_context_token

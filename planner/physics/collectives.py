@@ -1,0 +1,57 @@
+"""Communication between the GPUs of a replica: bytes sent by one GPU, and seconds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.physics.arrays import Floats
+
+
+def all_reduce_bytes(message_bytes: Floats, ranks: Floats) -> Floats:
+    """Bytes that one rank sends in an all-reduce: ``2 (n - 1) / n m`` (0 for one rank).
+
+    Source: ring all-reduce; the bus-bandwidth convention of nccl-tests divides by the same factor.
+    """
+    return 2.0 * (np.asarray(ranks) - 1.0) / ranks * message_bytes
+
+
+def transfer_s(
+    sent_bytes: Floats, rate_bytes_per_s: Floats, efficiency_fraction: Floats, latency_s: Floats
+) -> Floats:
+    """Time of one call: ``latency + bytes / (eta rate)``, the rate one way.
+
+    With a measured bus bandwidth the efficiency is 1.
+
+    Breaks down when: an algorithm for small messages replaces the ring (then the latency floor rules).
+    """
+    return latency_s + sent_bytes / (rate_bytes_per_s * efficiency_fraction)
+
+
+def mesh_rate_bytes_per_s(all_links_bytes_per_s: Floats, pair_bytes_per_s: Floats, ranks: Floats) -> Floats:
+    """What ``n`` ranks of a full mesh of single links can use: ``min(all links, (n - 1) pair)``."""
+    return np.minimum(all_links_bytes_per_s, pair_bytes_per_s * (np.asarray(ranks) - 1.0))
+
+
+def exchange_bytes(
+    tokens: Floats,
+    hidden_size: Floats,
+    bytes_per_element: Floats,
+    attention_ranks: Floats,
+    tensor_parallel: Floats,
+) -> Floats:
+    """Tokens that leave their attention rank for their experts and come back, in one layer.
+
+    ``2 (g - 1) / g T h b / t`` bytes per GPU; T counts the tokens of all ranks and ``bytes_per_element`` (b)
+    folds the number of copies per token into one fitted number.
+
+    Source: performance model, section 2.
+    """
+    away_fraction = (np.asarray(attention_ranks) - 1.0) / attention_ranks
+    return 2.0 * away_fraction * tokens * hidden_size * bytes_per_element / tensor_parallel
+
+
+def stage_message_bytes(
+    tokens: Floats, hidden_size: Floats, bytes_per_element: Floats, tensor_parallel: Floats
+) -> Floats:
+    """Hidden states that one GPU hands to the next pipeline stage: ``T h b / t``."""
+    return tokens * hidden_size * bytes_per_element / tensor_parallel

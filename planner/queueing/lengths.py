@@ -1,0 +1,123 @@
+"""Length distributions as weighted atoms.
+
+A side of a request (prompt or answer) is known by a few percentiles. Between them the quantile
+function is interpolated in the normal score z(p), linearly in log tokens, which is exact for a
+lognormal; outside it continues with the nearest slope.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+BIN_EDGES = (
+    0.0,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.85,
+    0.9,
+    0.925,
+    0.95,
+    0.97,
+    0.98,
+    0.99,
+    0.995,
+    1.0,
+)
+"""Probability bins: fine in the tail, where the limits bind."""
+_POINTS_PER_BIN = 8
+
+
+def normal_score(probability: float) -> float:
+    """The standard normal quantile z(p)."""
+    return NormalDist().inv_cdf(probability)
+
+
+def quantiles_from_percentiles(
+    known_probability: FloatArray, known_tokens: FloatArray, probability: FloatArray
+) -> FloatArray:
+    """Tokens at the given probabilities, from known percentiles.
+
+    Equation: log Q(p) is piecewise linear in z(p) through the known points; below the lowest and
+    above the highest known point the nearest slope continues. A single known point is a constant.
+    Args:
+        known_probability: increasing probabilities in (0, 1).
+        known_tokens: tokens at these, none below 1.
+        probability: where to evaluate, in (0, 1).
+    Returns: tokens, at least 1, same shape as ``probability``.
+    Assumes: a unimodal, roughly lognormal body. Breaks down when lengths cluster at several values:
+        then buckets or a trace describe them.
+    """
+    if known_probability.size == 1:
+        return np.full(probability.shape, float(known_tokens[0]))
+    z_known = np.array([normal_score(p) for p in known_probability])
+    z = np.array([normal_score(p) for p in probability])
+    log_known = np.log(np.maximum(known_tokens, 1.0))
+    slopes = np.diff(log_known) / np.diff(z_known)
+    segment = np.clip(np.searchsorted(z_known, z, side="right") - 1, 0, slopes.size - 1)
+    value = log_known[segment] + slopes[segment] * (z - z_known[segment])
+    return np.maximum(np.exp(value), 1.0)
+
+
+def atoms_from_percentiles(
+    known_probability: FloatArray, known_tokens: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Weights and mean tokens of the bins of ``BIN_EDGES`` (midpoint rule inside each bin)."""
+    edges = np.asarray(BIN_EDGES)
+    width = np.diff(edges)
+    offsets = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN
+    probability = (edges[:-1, None] + width[:, None] * offsets[None, :]).ravel()
+    tokens = quantiles_from_percentiles(known_probability, known_tokens, probability)
+    return width, tokens.reshape(width.size, _POINTS_PER_BIN).mean(axis=1)
+
+
+def atoms_from_samples(tokens: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weights and mean tokens of the same bins for an observed sample; a bin of no sample vanishes."""
+    ordered = np.sort(tokens.astype(np.float64))
+    cuts = np.unique(np.round(np.asarray(BIN_EDGES) * ordered.size).astype(int))
+    sums = np.add.reduceat(ordered, cuts[:-1])
+    counts = np.diff(cuts).astype(np.float64)
+    return counts / ordered.size, sums / counts
+
+
+def atom_quantile(weight_fraction: FloatArray, tokens: FloatArray, probability: float) -> float:
+    """The smallest atom whose cumulative weight reaches ``probability``."""
+    order = np.argsort(tokens, kind="stable")
+    cumulative = np.cumsum(weight_fraction[order])
+    index = int(np.searchsorted(cumulative, probability * cumulative[-1] - 1e-12))
+    return float(tokens[order][min(index, tokens.size - 1)])
+
+
+def sum_atoms(
+    weight_a_fraction: FloatArray, tokens_a: FloatArray, weight_b_fraction: FloatArray, tokens_b: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Atoms of the sum of two independent sides."""
+    weight = (weight_a_fraction[:, None] * weight_b_fraction[None, :]).ravel()
+    return weight, (tokens_a[:, None] + tokens_b[None, :]).ravel()
+
+
+def coarse_atoms(
+    weight_fraction: FloatArray, tokens: FloatArray, levels: tuple[float, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Merge atoms into the bins between ``levels`` (increasing, ending in 1), keeping the mean of each.
+
+    Atoms that straddle a level are split, so weights and mean are kept exactly.
+    """
+    order = np.argsort(tokens, kind="stable")
+    cumulative = np.concatenate(([0.0], np.cumsum(weight_fraction[order])))
+    cumulative /= cumulative[-1]
+    mass = np.concatenate(([0.0], np.cumsum(np.diff(cumulative) * tokens[order])))
+    edges = np.concatenate(([0.0], np.asarray(levels)))
+    at_edges = np.interp(edges, cumulative, mass)
+    width = np.diff(edges)
+    return width, np.diff(at_edges) / width

@@ -1,0 +1,104 @@
+"""Waiting in front of one server, and the number in a system of many, under renewal arrivals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+_HALVINGS = 40
+
+
+def peakedness_ratio(arrival_scv_ratio: float) -> float:
+    """Variance over mean of the number in an infinite-server system.
+
+    Equation: 1 + (c_a^2 - 1)/2 for exponential service; 1 for Poisson arrivals.
+    Source: heavy-traffic peakedness of GI/G/inf (Whitt, Heavy-traffic approximations for service
+        systems with blocking, 1984). Assumes: service times of coefficient of variation near 1.
+    """
+    return max(0.05, (1.0 + arrival_scv_ratio) / 2.0)
+
+
+def mean_number_for_cap(cap_sequences: FloatArray, z_score: float, peakedness_ratio_: float) -> FloatArray:
+    """Mean number in service such that the cap is exceeded only with the tail probability of ``z_score``.
+
+    Equation: D + z sqrt(k D) = b, so sqrt(D) = (-z sqrt(k) + sqrt(z^2 k + 4 b))/2.
+    Args: cap_sequences: b, the largest batch. z_score: z. peakedness_ratio_: k = variance / mean.
+    Assumes: the number in an unlimited system is near normal (Poisson for k = 1).
+    Breaks down when b is below about 4, where it errs to the safe side.
+    """
+    spread = z_score * np.sqrt(peakedness_ratio_)
+    root = (np.sqrt(spread * spread + 4.0 * np.asarray(cap_sequences, dtype=np.float64)) - spread) / 2.0
+    return np.asarray(np.maximum(root * root, 1e-9))
+
+
+def number_quantile(mean_sequences: FloatArray, z_score: float, peakedness_ratio_: float) -> FloatArray:
+    """The number in service at a normal score: D + z sqrt(k D)."""
+    return np.asarray(mean_sequences + z_score * np.sqrt(peakedness_ratio_ * mean_sequences))
+
+
+def mean_wait_s(
+    utilization_fraction: FloatArray,
+    mean_service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
+) -> FloatArray:
+    """Mean wait in front of one server.
+
+    Equation: rho/(1-rho) (c_a^2 + c_s^2)/2 E[S] (Kingman; exact for M/G/1). Infinite at rho >= 1.
+    """
+    rho = np.asarray(utilization_fraction, dtype=np.float64)
+    free = np.where(rho < 1.0, 1.0 - rho, 1.0)
+    wait = rho / free * (arrival_scv_ratio + service_scv_ratio) / 2.0 * mean_service_s
+    return np.where(rho < 1.0, wait, np.inf)
+
+
+def exceedance_fraction(
+    time_s: FloatArray,
+    weight_fraction: FloatArray,
+    fixed_s: FloatArray,
+    wait_probability_fraction: FloatArray,
+    wait_scale_s: FloatArray,
+) -> FloatArray:
+    """P(fixed_j + W > t) where W is 0 with probability 1 - p and else exponential of the given scale.
+
+    Args:
+        time_s: t, shape (rows,).
+        weight_fraction: weights of the atoms, shape (atoms,).
+        fixed_s: the part of each atom that does not wait, shape (atoms, rows).
+        wait_probability_fraction: p, shape (rows,). wait_scale_s: mean of W given W > 0, shape (rows,).
+    Assumes: an exponential tail of the wait (exact for M/M/1, asymptotically right for M/G/1 with
+        light-tailed service).
+    """
+    over = np.zeros_like(time_s)
+    scale = np.maximum(wait_scale_s, 1e-12)
+    for weight, fixed in zip(weight_fraction, fixed_s, strict=True):
+        late = time_s - fixed
+        tail = wait_probability_fraction * np.exp(-np.maximum(late, 0.0) / scale)
+        over += weight * np.where(late < 0.0, 1.0, tail)
+    return over
+
+
+def quantile_s(
+    probability: float,
+    weight_fraction: FloatArray,
+    fixed_s: FloatArray,
+    wait_probability_fraction: FloatArray,
+    wait_scale_s: FloatArray,
+) -> FloatArray:
+    """The ``probability`` quantile of fixed_j + W, by bisection; infinite where the wait is.
+
+    Shapes as in `exceedance_fraction`; returns shape (rows,).
+    """
+    finite = np.isfinite(wait_scale_s)
+    scale = np.where(finite, wait_scale_s, 0.0)
+    low = np.min(fixed_s, axis=0)
+    high = np.max(fixed_s, axis=0) + scale * max(1.0, -np.log(max(1.0 - probability, 1e-12)))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        over = exceedance_fraction(middle, weight_fraction, fixed_s, wait_probability_fraction, scale)
+        too_low = over > 1.0 - probability
+        low = np.where(too_low, middle, low)
+        high = np.where(too_low, high, middle)
+    return np.where(finite, high, np.inf)

@@ -1,0 +1,57 @@
+"""Catalog entries and rules in words. They come as documents, so one page serves every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.report.parts import pairs, table
+
+
+def listing_view(rows: Sequence[Mapping[str, object]], columns: Iterable[str]) -> RenderableType:
+    """Entries as a table; a column appears when some entry has it."""
+    shown = [name for name in columns if any(row.get(name) for row in rows)]
+    if not rows:
+        return Text("Nothing there.")
+    return table(shown, [[_words(row.get(name)) for name in shown] for row in rows])
+
+
+def entry_view(entry: Mapping[str, object]) -> RenderableType:
+    """One entry: its id as the title, every field with its dotted path."""
+    title = str(entry.get("id", ""))
+    kind = entry.get("kind")
+    fields = {name: value for name, value in entry.items() if name not in ("id", "kind")}
+    heading = f"{title} ({kind})" if kind else title
+    return Group(Text(heading, style="bold"), Text(), pairs(_flat(fields)))
+
+
+def check_view(what: str, counts: Mapping[str, object]) -> RenderableType:
+    """What was read without a fault."""
+    return Group(Text(f"{what}: no faults", style="bold green"), pairs(_flat(counts)))
+
+
+def _flat(document: Mapping[str, object], above: str = "") -> Iterable[tuple[str, str]]:
+    for name, value in document.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{path}.")
+        elif value not in (None, "", [], {}):
+            yield path, _words(value)
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_words(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_words(item) for item in value)
+    return str(value)

@@ -1,0 +1,50 @@
+"""The hardware router's answer in words, cheapest first."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.report import numbers
+from planner.report.memory_bar import MemoryBar
+from planner.report.parts import section, table
+from planner.report.pools_text import layout
+from planner.schema.plan import Fit, FitRow
+
+
+def view(fit: Fit) -> RenderableType:
+    """The page of a fit: the configurations, the memory of the cheapest, what was refused."""
+    asked = f"{fit.concurrency:,} × {fit.context_tokens:,} tokens of context"
+    if not fit.rows:
+        return Group(Text(f"{fit.model}: nothing holds {asked}", style="bold red"), *_refused(fit))
+    cheapest = fit.rows[0]
+    return Group(
+        Text(f"{fit.model} with {asked}: from {numbers.usd(cheapest.usd_per_hour)}/h", style="bold"),
+        section(
+            "Cheapest first",
+            table(("cost", "GPUs", "layout", "holds", "notes"), map(_row, fit.rows), right=[0]),
+        ),
+        section(f"Memory of one GPU of {cheapest.option}", MemoryBar(cheapest.memory_bytes)),
+        *_refused(fit),
+    )
+
+
+def _row(row: FitRow) -> tuple[str, str, str, str, str]:
+    bought = "" if row.offer is None else f"\n{row.offer.provider} {row.offer.instance}, {row.offer.region}"
+    return (
+        f"{numbers.usd(row.usd_per_hour)}/h",
+        f"{row.gpus} × {row.gpu}{bought}",
+        f"{layout(row.tp, row.pp)}\nweights {row.weights}, KV {row.kv}",
+        numbers.count(row.holds, "sequence"),
+        "\n".join(row.notes),
+    )
+
+
+def _refused(fit: Fit) -> list[RenderableType]:
+    if not fit.refused:
+        return []
+    rows = [
+        (name, f"{count:,}")
+        for name, count in sorted(fit.refused.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return [section("Refused", table(("limit", "configurations"), rows, right=[1]))]

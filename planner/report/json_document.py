@@ -1,0 +1,43 @@
+"""Documents as JSON bytes: the same document always gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from planner.schema.base import Noun
+from planner.schema.plan import Estimate, Plan
+
+
+def encode(document: object) -> bytes:
+    """UTF-8 JSON with an indent of two, keys in the order of the document, and one line break at the end.
+
+    Raises:
+        ValueError: a number that is infinite or not a number; JSON has no word for it.
+    """
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def of(noun: Noun) -> dict[str, Any]:
+    """A noun as a document, under the names that the contract uses."""
+    document: dict[str, Any] = noun.model_dump(mode="json", by_alias=True)
+    return document
+
+
+def of_plan(plan: Plan) -> dict[str, Any]:
+    """A plan; wall times are there only when they were asked for."""
+    document = of(plan)
+    document["gpus"] = dict(sorted(plan.gpus.items()))
+    if plan.provenance.timing_s is None:
+        del document["provenance"]["timing_s"]
+    return document
+
+
+def of_estimate(estimate: Estimate) -> dict[str, Any]:
+    """An estimate, or only the reasons when the configuration cannot run."""
+    document = of(estimate)
+    if estimate.cannot_run:
+        kept = ("option", "cannot_run", "memory_bytes", "warnings")
+        return {key: document[key] for key in kept if document[key]}
+    del document["cannot_run"]
+    return document

@@ -1,0 +1,126 @@
+"""Limits: what a plan reaches against what was asked, and, when there is no plan, what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from planner.report import numbers
+from planner.report.parts import bullets, listing, section, table
+from planner.schema.plan import Change, ConstraintState, Plan, Removal
+
+LATENCIES = ("ttft", "itl", "tpot", "e2e")
+
+
+def _kind(constraint_id: str) -> str:
+    return constraint_id.partition(":")[0]
+
+
+def _row(state: ConstraintState) -> tuple[str, str, str, str, str]:
+    left = "" if state.slack is None else numbers.quantity(state.slack, state.unit)
+    if state.slack is not None and state.limit and state.unit != "%":
+        left = f"{left} ({numbers.share(state.slack / state.limit)})"
+    return (
+        state.id,
+        numbers.quantity(state.value, state.unit),
+        numbers.quantity(state.limit, state.unit),
+        left,
+        "binds" if state.binding else "",
+    )
+
+
+def limits_section(states: Iterable[ConstraintState]) -> RenderableType | None:
+    """Latency limits first, then the others, with what is left of each."""
+    ordered = sorted(states, key=lambda state: _kind(state.id) not in LATENCIES)
+    rows = [_row(state) for state in ordered if state.limit is not None]
+    if not rows:
+        return None
+    binding = [state for state in ordered if state.binding]
+    body: list[RenderableType] = [table(("limit", "reached", "allowed", "left", ""), rows, right=[1, 2, 3])]
+    if binding:
+        words = [f"{state.id} ({state.text.rstrip('.')})" if state.text else state.id for state in binding]
+        body.append(Text(f"What holds the plan back: {listing(words)}."))
+    return section("Limits", *body)
+
+
+def miss(removal: Removal) -> str:
+    """``1.82 s, 21 % over``: by how much the nearest candidate fails."""
+    if removal.nearest_value is None:
+        return ""
+    reached = numbers.quantity(removal.nearest_value, removal.unit)
+    if not removal.limit:
+        return reached
+    off = removal.nearest_value / removal.limit - 1
+    if off == 0:
+        return reached
+    word = "over" if off > 0 else "short"
+    return f"{reached}, {numbers.share(abs(off))} {word}"
+
+
+def removals_section(removals: Iterable[Removal]) -> RenderableType | None:
+    """How many candidates each named constraint removes, alone and in all, and how near the nearest came."""
+    removals = list(removals)
+    if not removals:
+        return None
+    rows = [
+        (
+            f"{removal.id}\n{removal.title}" if removal.title else removal.id,
+            f"{removal.alone:,}",
+            f"{removal.total:,}",
+            "" if removal.limit is None else numbers.quantity(removal.limit, removal.unit),
+            "\n".join(part for part in (miss(removal), removal.nearest) if part),
+        )
+        for removal in removals
+    ]
+    headings = ("limit", "alone", "in all", "allowed", "nearest candidate")
+    return section(
+        "What each limit removes",
+        Text("Configurations that it removes alone and in all, and the one that came nearest.", "dim"),
+        table(headings, rows, right=[1, 2]),
+    )
+
+
+def change(moved: Change) -> str:
+    """``budget from 20.00 USD/h to 26.10 USD/h``."""
+    before, after = numbers.quantity(moved.from_, moved.unit), numbers.quantity(moved.to, moved.unit)
+    return f"{moved.id} from {before} to {after}"
+
+
+def conflicts_section(plan: Plan) -> RenderableType | None:
+    """Sets of limits that cannot hold together."""
+    if not plan.conflicts:
+        return None
+    return section(
+        "Limits that cannot hold together", bullets(listing(conflict) for conflict in plan.conflicts)
+    )
+
+
+def relaxations_section(plan: Plan) -> RenderableType | None:
+    """What would have to give, and the cost of the plan that follows."""
+    if not plan.relaxations:
+        return None
+    lines = []
+    for relaxation in plan.relaxations:
+        words = listing([change(moved) for moved in relaxation.changes])
+        cost = relaxation.cost_usd_per_hour
+        lines.append(words if cost is None else f"{words}: then {numbers.usd(cost)}/h")
+    return section("What would make it possible", bullets(lines))
+
+
+def prices_section(plan: Plan) -> RenderableType | None:
+    """What one step of a limit is worth."""
+    if not plan.prices:
+        return None
+    rows = [
+        (
+            price.id,
+            price.step,
+            f"{numbers.usd(price.saves_usd_per_hour)}/h",
+            f"{numbers.usd(price.removed_saves_usd_per_hour)}/h",
+        )
+        for price in plan.prices
+    ]
+    headings = ("limit", "step", "step saves", "without it saves")
+    return section("What a limit costs", table(headings, rows, right=[2, 3]))

@@ -1,0 +1,103 @@
+"""Rich views turned into text that fits the place where it is read.
+
+Color only on a terminal without ``NO_COLOR``; the width of the terminal, or ``COLUMNS``, or 100 where
+there is no terminal; plain ASCII where the encoding cannot show block characters.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+
+MIN_WIDTH = 60
+PIPE_WIDTH = 100
+"""Columns where nobody says how wide the page is: a file, a pipe, a log."""
+
+_CONTROLS = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
+_CONTROLS_BUT_COLOR = r"[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f]|\x1b(?!\[[0-9;]*m)"
+
+_ASCII = str.maketrans(
+    {
+        "█": "#",
+        "▓": "=",
+        "▒": "+",
+        "░": "-",
+        "▚": "%",
+        "·": ".",
+        "─": "-",
+        "━": "-",
+        "×": "x",
+        "≤": "<=",
+        "≥": ">=",
+        "–": "-",
+        "—": "-",
+        "→": "->",
+        "µ": "u",
+        "±": "+/-",
+        "…": "~",
+        "✓": "+",
+        "•": "*",
+    }
+)
+
+
+def to_ascii(text: str) -> str:
+    """The same text in ASCII; what has no equivalent becomes ``?``."""
+    return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def render(
+    view: RenderableType, *, width: int = PIPE_WIDTH, color: bool = False, unicode: bool = True
+) -> str:
+    """The view as text of at most ``width`` columns, ending in one line break."""
+    page = io.StringIO()
+    console = Console(
+        file=page,
+        width=max(width, MIN_WIDTH),
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(view)
+    text = page.getvalue()
+    # Names must not steer a terminal: only the escapes that set a color stay, where there is color.
+    text = re.sub(_CONTROLS_BUT_COLOR if color else _CONTROLS, "?", text)
+    if not color:
+        # Padding of the last column is noise in a file.
+        text = re.sub(r"[^\S\n]+(?=\n)", "", text)
+    if not unicode:
+        text = to_ascii(text)
+    return text.rstrip() + "\n"
+
+
+def can_encode(encoding: str | None) -> bool:
+    """Whether an encoding holds the block characters of a memory bar."""
+    try:
+        "█▓▒░▚─".encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def show(view: RenderableType, stream: TextIO, environment: Mapping[str, str] = os.environ) -> None:
+    """Write the view to a stream in the way that suits it."""
+    terminal = stream.isatty()
+    color = terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    columns = environment.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        width = int(columns)
+    else:
+        width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if terminal else PIPE_WIDTH
+    text = render(view, width=min(width, 160), color=color, unicode=can_encode(stream.encoding))
+    stream.write(text.encode(stream.encoding or "ascii", "replace").decode(stream.encoding or "ascii"))
+    stream.flush()

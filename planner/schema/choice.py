@@ -1,0 +1,177 @@
+"""The solver's question and answer: replicas to choose from, what must be carried, what was chosen.
+
+Free of physics. Every number that decides is exact (``int`` or ``Fraction``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+Role = Literal["serve", "prefill", "decode"]
+Purchase = Literal["gpu", "unit", "option"]
+Objective = Literal["cost", "gpus", "power"]
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+Pool = tuple[str, str]
+"""Workload and role: the replicas that share one demand."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One kind of replica that may be bought for one workload and role."""
+
+    id: str
+    workload: str
+    role: Role
+    supply: str
+    """Id of the `Supply` that it is bought from."""
+    gpu: str
+    gpus: int
+    """GPUs of one replica."""
+    rates_rps: tuple[Fraction, ...]
+    """Largest rate of one replica alone on each bucket, before max_utilization; 0 = cannot serve it."""
+    usd_per_h: Fraction = Fraction(0)
+    """Price of one replica; read only where the supply's purchase is ``option``."""
+    power_w: Fraction = Fraction(0)
+    """Power of one replica."""
+    units_per_replica: int | None = None
+    """Whole servers that one replica takes; None: packed into servers when it fits into one, else rounded up."""
+    ttft_s: Fraction | None = None
+    """Time to first token up to the hand-over; prefill options of a `Coupling`."""
+    transfer_s: Fraction | None = None
+    """Hand-over of the KV cache; options of a `Coupling`."""
+    kv: str | None = None
+    """KV format; prefill and decode options in use must agree where both state it."""
+    slack: float = 0.0
+    """Room to the latency limits; the larger one stays when two options are otherwise the same."""
+    label: str = ""
+
+    @property
+    def pool(self) -> Pool:
+        """Workload and role."""
+        return (self.workload, self.role)
+
+
+@dataclass(frozen=True)
+class Supply:
+    """Where replicas are bought: single GPUs, whole servers (units), or whole options at their own price."""
+
+    id: str
+    gpu: str
+    purchase: Purchase
+    unit_gpus: int = 1
+    """GPUs of one server or instance; only for purchase ``unit``."""
+    usd_per_unit_h: Fraction = Fraction(0)
+    """Price of a server (``unit``) or of a GPU (``gpu``)."""
+
+
+@dataclass(frozen=True)
+class Spares:
+    """What may be lost while the rest still carries the demand."""
+
+    kind: Literal["replicas", "per_option", "servers"] = "replicas"
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class PoolDemand:
+    """What the replicas of one workload and role must carry."""
+
+    workload: str
+    role: Role
+    demand_rps: tuple[Fraction, ...]
+    """Per bucket, headroom included."""
+    buckets: tuple[str, ...] = ("all",)
+    max_utilization: Fraction = Fraction(1)
+    min_replicas: int = 1
+    spares: Spares = Spares()
+    mix: bool = True
+    """False: one option only."""
+
+    @property
+    def pool(self) -> Pool:
+        """Workload and role."""
+        return (self.workload, self.role)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Prefill and decode options in use of one workload must fit each other, pair by pair.
+
+    TTFT of a pair = ``ttft_s`` of the prefill option + the larger ``transfer_s`` of the two.
+    """
+
+    workload: str
+    ttft_limit_s: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be bought at most, and what is minimized."""
+
+    stock_gpus: dict[str, int] = field(default_factory=dict)
+    """GPUs by type, idle ones in bought servers included."""
+    budget_usd_per_h: Fraction | None = None
+    max_gpus: int | None = None
+    objective: Objective = "cost"
+
+
+@dataclass(frozen=True)
+class ChoiceProblem:
+    """Everything the solver reads."""
+
+    options: tuple[Option, ...]
+    supplies: tuple[Supply, ...]
+    demands: tuple[PoolDemand, ...]
+    limits: Limits = Limits()
+    couplings: tuple[Coupling, ...] = ()
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of one bucket's requests that one option serves."""
+
+    workload: str
+    role: Role
+    bucket: str
+    option: str
+    share: Fraction
+
+
+@dataclass(frozen=True)
+class LossShares:
+    """The shares after a loss: evidence that the rest carries the demand of a pool with several buckets."""
+
+    workload: str
+    role: Role
+    lost: tuple[tuple[str, int], ...]
+    shares: tuple[Share, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and how far that is proved."""
+
+    status: Status
+    counts: dict[str, int] = field(default_factory=dict)
+    """Replicas by option id; absent = none."""
+    units: dict[str, int] = field(default_factory=dict)
+    """Units bought by supply id: servers (``unit``), GPUs (``gpu``) or replicas (``option``)."""
+    shares: tuple[Share, ...] = ()
+    loss_shares: tuple[LossShares, ...] = ()
+    gpus: dict[str, int] = field(default_factory=dict)
+    """GPUs bought by type, idle ones included."""
+    cost_usd_per_h: Fraction = Fraction(0)
+    power_w: Fraction = Fraction(0)
+    value: Fraction | None = None
+    """Objective value."""
+    lower_bound: Fraction | None = None
+    gap: Fraction | None = None
+    """(value - lower bound) / value."""
+    in_the_way: tuple[str, ...] = ()
+    """For ``infeasible``: ids of limits that stand in the way."""
+    exact: bool = True
+    """False: some row was too wide for the solver's integers and was rounded to the safe side."""
+    ties_settled: bool = True
+    """False: a limit ended the search among plans of equal value."""

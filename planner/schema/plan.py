@@ -1,0 +1,316 @@
+"""The plan document (``planner/plan/1``), the estimate and the fit: what the commands answer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from planner.schema.base import Noun
+
+Statistic = dict[str, float]
+"""``{"mean": s, "p50": s, "p95": s, "p99": s}`` in seconds."""
+Bound = Literal["compute", "memory-bandwidth", "interconnect", "overhead"]
+Evidence = Literal["measured", "calibrated", "modelled"]
+
+
+class Objective(Noun):
+    """What was minimized, and how well the answer is proved."""
+
+    name: Literal["cost", "cost_per_token", "gpus", "power"]
+    value: float | None
+    lower_bound: float | None
+    gap: float | None
+    """(value - lower_bound) / value; 0 is a proof."""
+
+
+class OfferTaken(Noun):
+    """The instance that a pool is bought as."""
+
+    provider: str
+    region: str
+    instance: str
+    gpus: int
+    usd_per_hour: float
+
+
+class Memory(Noun):
+    """Memory of one GPU in bytes; the parts add up to the capacity."""
+
+    weights: float
+    kv_cache: float
+    """The pool that the engine keeps for KV blocks."""
+    activations: float
+    framework: float
+    adapters: float
+    free: float
+    """Kept free by the engine's limit or the memory headroom."""
+    capacity: float
+
+
+class Pool(Noun):
+    """Equal replicas of one option."""
+
+    id: str
+    workload: str
+    model: str
+    role: Literal["serve", "prefill", "decode"]
+    option: str
+    """Every choice made, as one unique text."""
+    mode: Literal["aggregated", "disaggregated"]
+    engine: str
+    gpu: str
+    offer: OfferTaken | None = None
+    gpus_per_replica: int
+    replicas: int
+    weights: str
+    kv: str
+    tp: int
+    pp: int
+    ep: int
+    attention_dp: int
+    max_batch: int
+    batched_tokens: int
+    capacity_rps: float
+    """Largest load of one replica that keeps every limit."""
+    load_rps: float
+    """Planned load of one replica at peak demand."""
+    utilization: float
+    """load / capacity."""
+    concurrency: float | None = None
+    """Requests in flight in one replica at the planned load."""
+    memory_bytes: Memory | None = None
+    ttft_s: Statistic = {}
+    itl_s: Statistic = {}
+    tpot_s: Statistic = {}
+    e2e_s: Statistic = {}
+    e2e_is_upper_bound: bool = False
+    """True where the percentiles of E2E are sums of percentiles."""
+    bound: dict[str, Bound] = {}
+    cold_start_s: float | None = None
+    """From an empty server to the first token."""
+    host_memory_bytes: float | None = None
+    """Host memory needed while loading, one replica."""
+    power_w: float | None = None
+    uncertainty: dict[str, float] = {}
+    """Log-standard deviation by quantity."""
+    evidence: Evidence = "modelled"
+    limited_by: str | None = None
+    """Constraint that stops one replica from carrying more."""
+    usd_per_hour: float
+
+
+class Route(Noun):
+    """Share of a workload's bucket that goes to a pool."""
+
+    workload: str
+    bucket: str
+    pool: str
+    share: float
+
+
+class ConstraintState(Noun):
+    """One named constraint with its value in this plan."""
+
+    id: str
+    value: float | None
+    limit: float | None
+    unit: str
+    slack: float | None
+    binding: bool
+    text: str = ""
+
+
+class Change(Noun):
+    """One limit moved."""
+
+    id: str
+    from_: float | str | None = Field(alias="from", serialization_alias="from")
+    to: float | str | None
+    unit: str
+
+
+class Relaxation(Noun):
+    """A set of moved limits and what the plan then costs."""
+
+    changes: tuple[Change, ...]
+    cost_usd_per_hour: float | None
+
+
+class Price(Noun):
+    """What one step of a limit is worth."""
+
+    id: str
+    step: str
+    saves_usd_per_hour: float
+    removed_saves_usd_per_hour: float
+
+
+class Guardrails(Noun):
+    """Limits to configure in front of the fleet so that the plan keeps its promises."""
+
+    max_input_tokens: int
+    max_output_tokens: int
+    max_queue: int
+    """Depth at which a replica's circuit breaker opens."""
+    max_batch: int
+    max_rps: float
+    """Admitted rate over all replicas."""
+
+
+class RunnerUp(Noun):
+    """A plan that lost, and why."""
+
+    option: str
+    gpu: str
+    replicas: int
+    gpus: int
+    cost_usd_per_hour: float
+    why: str
+
+
+class WhyNot(Noun):
+    """A GPU type that no configuration can use within the limits."""
+
+    gpu: str
+    why: str
+
+
+class Removal(Noun):
+    """What one named constraint does to the candidates."""
+
+    id: str
+    title: str
+    alone: int
+    """Candidates that only this constraint removes."""
+    total: int
+    """Candidates that it removes, with others or alone."""
+    nearest: str = ""
+    """The candidate nearest to keeping it."""
+    nearest_value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+
+
+class Inputs(Noun):
+    """What the plan was made from."""
+
+    problem: dict[str, Any]
+    """The resolved problem: a plan can be explained and solved again from it alone."""
+    catalog: str
+    calibration: str
+
+
+class Provenance(Noun):
+    """What made the plan."""
+
+    planner: str
+    seed: int
+    solver: str
+    confidence: float
+    candidates: int
+    """Configurations x operating points that were evaluated."""
+    timing_s: dict[str, float] | None = None
+    """Only with --timing."""
+
+
+class Plan(Noun):
+    """The answer to a problem."""
+
+    schema_: Literal["planner/plan/1"] = Field(
+        default="planner/plan/1", alias="schema", serialization_alias="schema"
+    )
+    problem: str
+    inputs: Inputs
+    status: Literal["optimal", "feasible", "infeasible", "unknown"]
+    objective: Objective
+    cost_usd_per_hour: float | None
+    cost_usd_per_million_output_tokens: float | None
+    cost_usd_per_million_tokens: float | None
+    mean_utilization: float | None
+    gpus: dict[str, int] = {}
+    """GPUs bought by type, idle ones included."""
+    pd_ratio: dict[str, str] | None = None
+    pools: tuple[Pool, ...] = ()
+    routing: tuple[Route, ...] = ()
+    constraints: tuple[ConstraintState, ...] = ()
+    conflicts: tuple[tuple[str, ...], ...] = ()
+    relaxations: tuple[Relaxation, ...] = ()
+    prices: tuple[Price, ...] = ()
+    guardrails: Guardrails | None = None
+    guardrails_by_workload: dict[str, Guardrails] = {}
+    runners_up: tuple[RunnerUp, ...] = ()
+    why_not: tuple[WhyNot, ...] = ()
+    removed: tuple[Removal, ...] = ()
+    """Infeasible: what each named constraint does to the candidates."""
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance
+
+
+class CannotRun(Noun):
+    """One reason why a configuration cannot run."""
+
+    id: str
+    value: float | str | None
+    limit: float | str | None
+    unit: str
+    text: str = ""
+
+
+class Estimate(Noun):
+    """One configuration at one load."""
+
+    option: str
+    cannot_run: tuple[CannotRun, ...] = ()
+    memory_bytes: Memory | None = None
+    max_batch: int | None = None
+    """Sequences of this length that one replica holds."""
+    concurrency: float | None = None
+    prefill_s: float | None = None
+    decode_step_s: float | None = None
+    bound: dict[str, Bound] = {}
+    output_tokens_per_s: float | None = None
+    requests_per_s: float | None = None
+    utilization: float | None = None
+    ttft_s: Statistic = {}
+    itl_s: Statistic = {}
+    tpot_s: Statistic = {}
+    e2e_s: Statistic = {}
+    e2e_is_upper_bound: bool = False
+    gpus: int = 0
+    usd_per_hour: float | None = None
+    usd_per_million_output_tokens: float | None = None
+    cold_start_s: float | None = None
+    host_memory_bytes: float | None = None
+    uncertainty: dict[str, float] = {}
+    evidence: Evidence = "modelled"
+    warnings: tuple[str, ...] = ()
+
+
+class FitRow(Noun):
+    """A configuration that holds the model, the context and the concurrency."""
+
+    option: str
+    gpu: str
+    gpus: int
+    tp: int
+    pp: int
+    weights: str
+    kv: str
+    offer: OfferTaken | None
+    usd_per_hour: float
+    holds: int
+    """Sequences of this context that fit."""
+    memory_bytes: Memory
+    notes: tuple[str, ...] = ()
+
+
+class Fit(Noun):
+    """The hardware router's answer, cheapest first."""
+
+    model: str
+    context_tokens: int
+    concurrency: int
+    rows: tuple[FitRow, ...]
+    refused: dict[str, int] = {}
+    """Configurations refused, by constraint."""

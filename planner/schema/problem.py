@@ -1,0 +1,233 @@
+"""The problem file: workloads, fleet, search and objective, as the user states them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from planner.schema.base import BytesPerSecond, Noun, Percentage, Seconds, Share, UsdPerHour
+from planner.schema.lengths import Lengths
+from planner.schema.slo import Slo
+
+Rate = Annotated[Decimal, Field(gt=0, le=1_000_000_000)]
+"""Requests per second, exact."""
+RateOrZero = Annotated[Decimal, Field(ge=0, le=1_000_000_000)]
+Positive = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)]
+Count = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\s:][^/:]*$")]
+Mode = Literal["aggregated", "disaggregated"]
+
+
+class Demand(Noun):
+    """What arrives: a peak rate, hourly rates, or a trace."""
+
+    peak_rps: Rate | None = None
+    """Requests per second that the fleet must carry."""
+    mean_rps: Rate | None = None
+    """Requests per second on average; divides the cost per token. Default: the peak, or the mean of the hours."""
+    hourly_rps: tuple[RateOrZero, ...] | None = None
+    """One rate an hour; the plan of one period carries the largest."""
+    trace: str | None = None
+    """File with arrival times; the path is relative to the problem file."""
+    burstiness: Annotated[Decimal, Field(ge=0, le=1000)] = Decimal(1)
+    """Squared coefficient of variation of inter-arrival times; 1 = Poisson."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Demand:
+        forms = [self.peak_rps is not None, self.hourly_rps is not None, self.trace is not None]
+        if sum(forms) != 1:
+            raise _refused(f"{sum(forms)} forms of demand", "one of peak_rps, hourly_rps, trace")
+        if self.hourly_rps is not None and (not self.hourly_rps or max(self.hourly_rps) == 0):
+            raise _refused("no demand in any hour", "at least one hourly rate above zero")
+        if self.peak_rps is not None and self.mean_rps is not None and self.mean_rps > self.peak_rps:
+            raise _refused(
+                f"mean_rps {self.mean_rps} above peak_rps {self.peak_rps}", "a mean of at most the peak"
+            )
+        return self
+
+
+class Precision(Noun):
+    """Formats that the quality target allows."""
+
+    weights: tuple[str, ...] | None = None
+    kv: tuple[str, ...] | None = None
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Precision:
+        if self.weights == () or self.kv == ():
+            raise _refused("an empty list", "at least one format, or no key for the default")
+        return self
+
+
+class Lora(Noun):
+    """Adapters served beside the base model."""
+
+    adapters: Positive
+    """Adapters that exist."""
+    active: Positive | None = None
+    """Largest number of adapters in use at once; default: all."""
+    rank: Positive = 16
+
+    @model_validator(mode="after")
+    def _active_exist(self) -> Lora:
+        if self.active is not None and self.active > self.adapters:
+            raise _refused(f"active {self.active}", f"at most adapters ({self.adapters})")
+        return self
+
+
+class Images(Noun):
+    """Images in the prompts of a vision model."""
+
+    per_request: Annotated[Decimal, Field(gt=0, le=10000)]
+    tokens_per_image: Positive | None = None
+    """Default: the model's own figure."""
+
+
+class Redundancy(Noun):
+    """Spares: what may be lost while the rest still carries the demand."""
+
+    replicas: Count | None = None
+    """Any n replicas of a pool."""
+    per_option: Count | None = None
+    """Each option in use keeps n spares of its own."""
+    servers: Count | None = None
+    """Any n servers, under whole-server purchase."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Redundancy:
+        if sum(value is not None for value in (self.replicas, self.per_option, self.servers)) != 1:
+            raise _refused("none or several forms", "one of replicas, per_option, servers")
+        return self
+
+
+class Headroom(Noun):
+    """Room kept free."""
+
+    memory: Share = Decimal("0.1")
+    """Share of device memory that plans leave empty (the engine's own limit holds where it is tighter)."""
+    capacity: Percentage = Decimal("0.2")
+    """A pool carries demand x (1 + this)."""
+
+
+class Workload(Noun):
+    """One model under one traffic with its limits."""
+
+    name: Name
+    model: str | None = None
+    """Catalog id or alias, or a folder or file with a Hugging Face config.json."""
+    archetype: str | None = None
+    """Catalog archetype that gives lengths and limits where the problem does not."""
+    demand: Demand
+    lengths: Lengths | None = None
+    slo: Slo = Slo()
+    precision: Precision = Precision()
+    prefix_cache_hit: Share = Decimal(0)
+    """Share of prompt tokens found in the prefix cache."""
+    engine: str = "vllm"
+    lora: Lora | None = None
+    images: Images | None = None
+    buckets: dict[str, Annotated[Decimal, Field(gt=0, le=1)]] | None = None
+    """Shares of requests per bucket of the worker table."""
+    min_replicas: Positive | None = None
+    redundancy: Count | Redundancy | None = None
+    headroom: Headroom | None = None
+    storage: str | None = None
+    """Where weights are loaded from: a storage of the catalog."""
+
+    @model_validator(mode="after")
+    def _shares_sum_to_one(self) -> Workload:
+        if self.buckets is not None:
+            total = sum(self.buckets.values(), Decimal(0))
+            if abs(total - 1) > Decimal("1e-6"):
+                raise _refused(f"buckets that sum to {total}", "shares that sum to 1")
+        return self
+
+
+class Fleet(Noun):
+    """What may be bought and what must be kept free."""
+
+    accelerators: tuple[str, ...] | None = None
+    """Default: every accelerator that has a price."""
+    prices: dict[str, UsdPerHour] | None = None
+    """Per GPU-hour. Default: the on-demand offers of the price lists, bought whole."""
+    stock: dict[str, Count] = {}
+    """GPUs that can be had at most, by type."""
+    providers: tuple[str, ...] | None = None
+    """Price lists to buy from; default: all."""
+    regions: tuple[str, ...] | None = None
+    """Regions to buy in, as the price lists write them; default: all."""
+    budget: UsdPerHour | None = None
+    max_gpus: Count | None = None
+    purchase: Literal["gpu", "node"] | None = None
+    """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
+    node_size: Positive | None = None
+    """GPUs in one server; default: the catalog's figure."""
+    network: BytesPerSecond | str | None = None
+    """Between servers, one way and per GPU: a bandwidth, or a network of the catalog."""
+    headroom: Headroom = Headroom()
+    max_utilization: Annotated[Share, Field(gt=0)] = Decimal(1)
+    min_replicas: Positive = 1
+    redundancy: Count | Redundancy = 0
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Fleet:
+        if self.accelerators == ():
+            raise _refused("an empty list of accelerators", "at least one, or no key for all")
+        return self
+
+
+class Search(Noun):
+    """What the search may choose from; absent lists mean everything that can run."""
+
+    modes: tuple[Mode, ...] = ("aggregated",)
+    tp: tuple[Positive, ...] | None = None
+    pp: tuple[Positive, ...] | None = None
+    ep: tuple[Positive, ...] | None = None
+    attention_dp: tuple[Positive, ...] | None = None
+    max_batch: tuple[Positive, ...] | None = None
+    batched_tokens: tuple[Positive, ...] | None = None
+    """Chunk of chunked prefill; default: the engine's."""
+    mix: bool = True
+    """Several options for one workload; false: one option per workload and role."""
+    rules_off: tuple[str, ...] = ()
+    """Planning rules to switch off, by id."""
+
+
+class Problem(Noun):
+    """A planning problem."""
+
+    name: Name
+    workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
+    fleet: Fleet = Fleet()
+    search: Search = Search()
+    objective: Literal["cost", "cost_per_token", "gpus", "power"] = "cost"
+    confidence: Annotated[Share, Field(ge=Decimal("0.5"), lt=1)] | None = None
+    """Probability with which modelled numbers keep their limits; default 80 % (measured tables 50 %)."""
+    workers: str | None = None
+    """Table of measured worker rates that replaces the performance model; relative to this file."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Problem:
+        names = [workload.name for workload in self.workloads]
+        if len(set(names)) != len(names):
+            raise _refused(f"workload names {names}", "names that differ")
+        if self.workers is None:
+            for workload in self.workloads:
+                if workload.model is None:
+                    raise _refused(
+                        f"workload {workload.name} without model", "a model, or a table of workers"
+                    )
+                if workload.lengths is None and workload.archetype is None and workload.demand.trace is None:
+                    raise _refused(
+                        f"workload {workload.name} without lengths", "lengths, an archetype or a trace"
+                    )
+        return self
+
+
+def _refused(found: str, expected: str) -> PydanticCustomError:
+    return PydanticCustomError(
+        "problem", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
+    )

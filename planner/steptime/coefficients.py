@@ -1,0 +1,148 @@
+"""The fast path: the formulas of one step collapsed to a few coefficients per configuration.
+
+With ``D`` decode sequences at context ``c``, ``P`` prompt tokens at context ``c_p`` and ``F`` prompts that
+finish, all per replica, the time of a step is
+
+``constant + per_token (D+P) + per_sequence D + per_finishing F
++ D (decode_full c + decode_window min(c, w)) + P (prefill_full c_p + prefill_window min(c_p, w))
++ R(a1 (D+P) + a0, ab) + R(m1 (D+P) + m0, mb) + R(e1 (D+P) + e2 u, eb u) + R(h1 (D+F) + h0, hb)``
+
+with ``u = -expm1(missed (D+P))``. Everything linear in time is summed beforehand, pipeline stages and
+ranks are folded in, and every operator keeps its own roofline ``R``. `planner.steptime.parts` states the
+same formulas operator by operator; a test proves that both agree.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from planner.physics import attention, collectives, moe, operators, roofline
+from planner.physics.arrays import FloatArray
+
+NAMES = (
+    "constant",
+    "per_token",
+    "per_sequence",
+    "per_finishing",
+    "window_tokens",
+    "decode_full",
+    "decode_window",
+    "prefill_full",
+    "prefill_window",
+    "attention_token",
+    "attention_zero",
+    "attention_memory",
+    "mlp_token",
+    "mlp_zero",
+    "mlp_memory",
+    "expert_token",
+    "expert_touched",
+    "expert_memory",
+    "expert_missed",
+    "head_row",
+    "head_zero",
+    "head_memory",
+    "overlap_exponent",
+)
+"""Order of the rows."""
+
+
+def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
+    """One row per name of `NAMES`, one column per configuration."""
+    c = SimpleNamespace(**columns)
+    parts = {"window_tokens": c.window_tokens, "overlap_exponent": c.overlap_exponent}
+    for group in (_gemms, _experts, _attention, _linear):
+        parts |= group(c)
+    size = len(c.tp)
+    return np.ascontiguousarray([np.broadcast_to(parts[name], size) for name in NAMES], dtype=np.float64)
+
+
+def _gemms(c: SimpleNamespace) -> dict[str, FloatArray]:
+    """``s R(2 params (x / (g s) + M0) / (t F), bytes / (t BW))`` for attention, feed-forward and head."""
+    rows: dict[str, FloatArray] = {}
+    rate = c.memory_bytes_per_s * c.memory_efficiency
+    head_params = c.vocabulary_size * c.hidden_size
+    head_bytes = operators.BYTES_PER_ACTIVATION * head_params
+    for name, unit, params, weight_bytes, flops_per_s in (
+        ("attention", "token", c.attention_params, c.attention_bytes, c.attention_flops_per_s),
+        ("mlp", "token", c.mlp_params, c.mlp_bytes, c.mlp_flops_per_s),
+        ("head", "row", head_params, head_bytes, c.head_flops_per_s),
+    ):
+        row_s = 2.0 * params / (c.tp * flops_per_s)
+        rows[f"{name}_{unit}"] = row_s / c.attention_dp
+        rows[f"{name}_zero"] = row_s * c.gemm_half_tokens * c.pp
+        rows[f"{name}_memory"] = c.pp * weight_bytes / (c.tp * rate)
+    return rows
+
+
+def _experts(c: SimpleNamespace) -> dict[str, FloatArray]:
+    worst = c.pp * np.where(c.attention_dp > 1, 1.0 + c.expert_imbalance, 1.0)
+    row_s = 2.0 * c.expert_params * c.stage_moe_layers / (c.stage_gpus * c.expert_flops_per_s)
+    all_s = (
+        c.stage_moe_layers
+        * c.layer_experts_bytes
+        / (c.stage_gpus * c.memory_bytes_per_s * c.memory_efficiency)
+    )
+    return {
+        "expert_token": worst * row_s * c.experts_per_token / c.pp,
+        "expert_touched": worst * row_s * c.expert_half_tokens * c.experts,
+        "expert_memory": worst * all_s,
+        "expert_missed": moe.log_missed(c.experts, c.experts_per_token) / c.pp,
+    }
+
+
+def _attention(c: SimpleNamespace) -> dict[str, FloatArray]:
+    """Both attentions are proportional to sequences (or tokens) times context."""
+    layers = c.stage_attention_layers / c.attention_dp
+    flops, moved = attention.decode_attention_work(
+        1.0, 1.0, layers, c.decode_flops_per_context_token, c.kv_bytes_per_token_layer
+    )
+    decode_s = roofline.combine_s(
+        roofline.compute_s(flops, c.sixteen_bit_flops_per_s, c.decode_attention_efficiency),
+        roofline.memory_s(moved, c.memory_bytes_per_s, c.kv_efficiency),
+        c.overlap_exponent,
+    )
+    prefill_s = roofline.compute_s(
+        attention.prefill_attention_flops(1.0, 1.0, layers, c.prefill_flops_per_context_token),
+        c.sixteen_bit_flops_per_s,
+        c.prefill_attention_efficiency,
+    )
+    full = 1.0 - c.windowed_fraction
+    return {
+        "decode_full": decode_s * full,
+        "decode_window": decode_s * c.windowed_fraction,
+        "prefill_full": prefill_s * full,
+        "prefill_window": prefill_s * c.windowed_fraction,
+    }
+
+
+def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
+    """Element-wise work, sampling, communication and overheads: a constant and slopes."""
+    rank = 1.0 / c.attention_dp
+    elementwise = operators.elementwise_bytes(rank, c.hidden_size, c.stage_layers, c.elementwise_passes, c.tp)
+    logits = operators.sampling_bytes(rank, c.vocabulary_size, c.logit_passes, c.tp)
+    state = attention.state_bytes(rank, c.state_bytes_per_sequence)
+    calls = np.where(c.tp > 1, 2.0 * c.stage_layers, 0.0)
+    reduced = collectives.all_reduce_bytes(operators.BYTES_PER_ACTIVATION * c.hidden_size * rank, c.tp)
+    exchanges = np.where(c.attention_dp > 1, c.stage_moe_layers, 0.0)
+    exchanged = collectives.exchange_bytes(1.0, c.hidden_size, c.exchange_element_bytes, c.attention_dp, c.tp)
+    hops = c.pp - 1.0
+    handed = collectives.stage_message_bytes(rank / c.pp, c.hidden_size, operators.BYTES_PER_ACTIVATION, c.tp)
+    logits_s = roofline.memory_s(logits, c.memory_bytes_per_s)
+    overhead = (
+        c.layer_overhead_s * c.stage_layers + c.moe_layer_overhead_s * c.stage_moe_layers + c.step_overhead_s
+    )
+    return {
+        "constant": c.pp * (overhead + calls * c.tp_latency_s + 2.0 * exchanges * c.exchange_latency_s)
+        + hops * c.stage_latency_s,
+        "per_token": roofline.memory_s(elementwise, c.memory_bytes_per_s)
+        + calls * reduced / c.tp_bytes_per_s
+        + exchanges * exchanged / c.exchange_bytes_per_s
+        + hops * handed / c.stage_bytes_per_s,
+        "per_sequence": logits_s
+        + roofline.memory_s(state, c.memory_bytes_per_s, c.kv_efficiency)
+        + c.sequence_overhead_s * rank,
+        "per_finishing": logits_s,
+    }

@@ -1,0 +1,93 @@
+"""Columns of rates, latencies and fitted numbers: how fast the hardware does the work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.physics.arrays import FloatArray
+from planner.schema.catalog import Accelerator, Calibration, NumberFormat
+from planner.steptime import rates
+from planner.steptime.interning import Interned, Numbers, by_distinct
+from planner.steptime.table import Columns, ConfigurationTable
+
+PLAIN = (
+    "overlap_exponent",
+    "memory_efficiency",
+    "kv_efficiency",
+    "gemm_half_tokens",
+    "expert_half_tokens",
+    "expert_imbalance",
+    "decode_attention_efficiency",
+    "prefill_attention_efficiency",
+    "elementwise_passes",
+    "logit_passes",
+    "layer_overhead_s",
+    "moe_layer_overhead_s",
+)
+"""Parameters of the calibration that are columns of the same name."""
+
+
+def calibration_columns(table: ConfigurationTable) -> Columns:
+    """Parameters of the model and of the engine."""
+    columns = {name: table.calibrated(rates.parameter, name) for name in PLAIN}
+    columns["exchange_element_bytes"] = table.calibrated(rates.parameter, "exchange_bytes")
+    columns["step_overhead_s"], columns["sequence_overhead_s"] = by_distinct(
+        [table.calibration, table.engine],
+        lambda calibration, engine: (
+            rates.engine_parameter(calibration, engine, "step_overhead_s"),
+            rates.engine_parameter(calibration, engine, "sequence_overhead_s"),
+        ),
+    )
+    return columns
+
+
+def compute_columns(table: ConfigurationTable) -> Columns:
+    """Reachable rates of matrix products by part, and memory bandwidth."""
+    expert_fraction = table.calibrated(rates.parameter, "expert_efficiency")
+    mlp = _reachable(table, table.weights)
+    return {
+        "attention_flops_per_s": _reachable(table, table.attention_weights),
+        "mlp_flops_per_s": mlp,
+        "expert_flops_per_s": mlp * expert_fraction,
+        "head_flops_per_s": by_distinct([table.calibration, table.accelerator], _head_rate)[0],
+        "sixteen_bit_flops_per_s": table.accelerator.column(lambda a: float(a.compute.bf16)),
+        "memory_bytes_per_s": table.accelerator.column(lambda a: float(a.memory.bandwidth)),
+    }
+
+
+def _reachable(table: ConfigurationTable, forms: Interned[NumberFormat]) -> FloatArray:
+    shares: FloatArray = by_distinct([table.calibration, table.accelerator, forms], _reachable_rate)[0]
+    return shares
+
+
+def _reachable_rate(calibration: Calibration, accelerator: Accelerator, form: NumberFormat) -> tuple[float]:
+    share = rates.peak_fraction(calibration, accelerator, form.id)
+    return (rates.peak_flops_per_s(accelerator, form) * share,)
+
+
+def _head_rate(calibration: Calibration, accelerator: Accelerator) -> tuple[float]:
+    share = rates.peak_fraction(calibration, accelerator, rates.SIXTEEN_BIT)
+    return (float(accelerator.compute.bf16) * share,)
+
+
+def link_columns(table: ConfigurationTable) -> Columns:
+    """Rate and latency of tensor-parallel, exchange and pipeline traffic.
+
+    A group that is larger than its server talks at the slower of link and network, and waits for the
+    network's latency besides.
+    """
+    efficiency = table.calibrated(rates.parameter, "link_efficiency")
+    network = np.where(table.spans_servers, table.network_bytes_per_s * efficiency, np.inf)
+    columns: Columns = {}
+    for name, ranks in (
+        ("tp", table.tp),
+        ("exchange", table.stage_gpus),
+        ("stage", np.minimum(table.pp, 2.0)),
+    ):
+        rate, latency = by_distinct(
+            [table.accelerator, table.calibration, Numbers(ranks), Numbers(table.fast_link)], rates.link_rates
+        )
+        crosses = table.spans_servers & ((ranks > table.node_gpus) | (name == "stage")) & (ranks > 1)
+        columns[f"{name}_bytes_per_s"] = np.where(crosses, np.minimum(rate, network), rate)
+        columns[f"{name}_latency_s"] = latency + np.where(crosses, table.network_latency_s, 0.0)
+    return columns

@@ -1,0 +1,114 @@
+"""Rates of a catalog accelerator under a calibration: compute peaks, reachable shares, links."""
+
+from __future__ import annotations
+
+from planner.errors import InputError, input_error
+from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat, Parameter
+
+SIXTEEN_BIT = "bf16"
+DEFAULT_FORMAT = "default"
+
+
+def peak_flops_per_s(accelerator: Accelerator, form: NumberFormat) -> float:
+    """Dense peak that multiplies weights of a format: its own path where native, else the 16-bit rate.
+
+    Weight-only formats are unpacked to 16 bit before the matrix units see them.
+    """
+    compute = accelerator.compute
+    if form.rate != SIXTEEN_BIT and form.rate in compute.native:
+        rate = getattr(compute, form.rate)
+        if rate is not None:
+            return float(rate)
+    return float(compute.bf16)
+
+
+def peak_fraction(calibration: Calibration, accelerator: Accelerator, form_id: str) -> float:
+    """Share of the dense peak that large matrix products reach on an architecture in a format.
+
+    A format that the calibration does not list takes the default of its architecture.
+
+    Raises:
+        InputError: the calibration has neither.
+    """
+    shares = calibration.compute_efficiency.get(accelerator.architecture, {})
+    share = shares.get(form_id, shares.get(DEFAULT_FORMAT))
+    if share is None:
+        key = f"compute_efficiency.{accelerator.architecture}"
+        raise input_error(
+            calibration.id, key, f"neither {form_id} nor {DEFAULT_FORMAT}", "a share of the peak"
+        )
+    return share.value
+
+
+def parameter(calibration: Calibration, name: str) -> float:
+    """The value of a named parameter.
+
+    Raises:
+        InputError: the calibration lacks it.
+    """
+    return _value(calibration, calibration.parameters, "parameters", name)
+
+
+def engine_parameter(calibration: Calibration, engine: Engine, name: str) -> float:
+    """The value of a parameter of one engine.
+
+    Raises:
+        InputError: the calibration lacks the engine or the parameter.
+    """
+    table = calibration.engines.get(engine.id)
+    if table is None:
+        known = ", ".join(sorted(calibration.engines))
+        raise input_error(
+            calibration.id, "engines", f"no engine {engine.id!r}", f"one of its engines ({known})"
+        )
+    return _value(calibration, table, f"engines.{engine.id}", name)
+
+
+def _value(calibration: Calibration, table: dict[str, Parameter], where: str, name: str) -> float:
+    if name not in table:
+        raise input_error(
+            calibration.id, f"{where}.{name}", "nothing", "a parameter of the performance model"
+        )
+    return table[name].value
+
+
+def link_rates(
+    accelerator: Accelerator, calibration: Calibration, ranks: int, fast_link: int
+) -> tuple[float, float]:
+    """Rate in bytes per second (efficiency included) and latency in seconds of an all-reduce of ``ranks``.
+
+    On the fast link: one way, all links (in a mesh, those between the ranks). Over PCIe: the measured bus
+    bandwidth and latency of the nearest measured number of GPUs, else the PCIe rate. Without a switch the
+    latency is longer by a factor.
+
+    Raises:
+        InputError: several ranks, and the catalog knows no link between them.
+    """
+    if ranks == 1:
+        return 1.0, 0.0
+    efficiency = parameter(calibration, "link_efficiency")
+    latency_s = parameter(calibration, "all_reduce_latency_s")
+    slower_s = latency_s * parameter(calibration, "switchless_latency_factor")
+    link = accelerator.link
+    if fast_link and link.one_way is not None:
+        one_way = float(link.one_way)
+        if link.pair_one_way is not None:
+            one_way = min(one_way, float(link.pair_one_way) * (ranks - 1))
+        return one_way * efficiency, latency_s if link.kind == "nvlink" else slower_s
+    if link.measured_all_reduce:
+        nearest = min(link.measured_all_reduce, key=lambda row: (row.gpus < ranks, abs(row.gpus - ranks)))
+        return float(nearest.bus_bandwidth), float(nearest.latency)
+    return _pcie(accelerator) * efficiency, slower_s
+
+
+def _pcie(accelerator: Accelerator) -> float:
+    if accelerator.host.pcie_one_way is None:
+        raise no_link(accelerator)
+    return float(accelerator.host.pcie_one_way)
+
+
+def no_link(accelerator: Accelerator) -> InputError:
+    """The catalog names no way for these accelerators to talk to each other."""
+    return input_error(
+        accelerator.id, "link", "no link and no PCIe rate", "link.one_way or host.pcie_one_way"
+    )

@@ -1,0 +1,125 @@
+"""Specifications of configurations as columns: one entry per distinct configuration, gathered by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from planner.physics.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class StepSpecs:
+    """What the formulas of one step and of memory need; every array has one entry per configuration.
+
+    "Stage" is one pipeline stage (the largest), "rank" one tensor-parallel GPU of it.
+    """
+
+    tp: FloatArray
+    pp: FloatArray
+    ep: FloatArray
+    attention_dp: FloatArray
+    stage_gpus: FloatArray
+    batched_tokens: FloatArray
+
+    hidden_size: FloatArray
+    vocabulary_size: FloatArray
+    stage_layers: FloatArray
+    stage_attention_layers: FloatArray
+    stage_moe_layers: FloatArray
+    attention_params: FloatArray
+    """Attention and linear-attention projections of a stage, before the division by tp."""
+    attention_bytes: FloatArray
+    mlp_params: FloatArray
+    """Dense and shared feed-forward parts and routers of a stage, before the division by tp."""
+    mlp_bytes: FloatArray
+    experts: FloatArray
+    experts_per_token: FloatArray
+    expert_params: FloatArray
+    layer_experts_bytes: FloatArray
+    """All routed experts of one layer, padding included."""
+    windowed_fraction: FloatArray
+    """Share of attention layers that read a window or the top k."""
+    window_tokens: FloatArray
+    decode_flops_per_context_token: FloatArray
+    """Per layer and rank."""
+    prefill_flops_per_context_token: FloatArray
+    kv_bytes_per_token_layer: FloatArray
+    """On one rank; KV heads beyond one per rank are replicated."""
+    state_bytes_per_sequence: FloatArray
+    """Linear-attention state of a stage on one rank."""
+
+    attention_flops_per_s: FloatArray
+    """Peak rate of the attention projections times the share that large products reach."""
+    mlp_flops_per_s: FloatArray
+    expert_flops_per_s: FloatArray
+    head_flops_per_s: FloatArray
+    sixteen_bit_flops_per_s: FloatArray
+    """Dense 16-bit peak, without a share: attention scores are computed in 16 bit."""
+    memory_bytes_per_s: FloatArray
+    tp_bytes_per_s: FloatArray
+    """What one GPU sends in an all-reduce of its tensor-parallel group, efficiency included."""
+    tp_latency_s: FloatArray
+    exchange_bytes_per_s: FloatArray
+    exchange_latency_s: FloatArray
+    stage_bytes_per_s: FloatArray
+    stage_latency_s: FloatArray
+
+    overlap_exponent: FloatArray
+    memory_efficiency: FloatArray
+    kv_efficiency: FloatArray
+    gemm_half_tokens: FloatArray
+    expert_half_tokens: FloatArray
+    expert_imbalance: FloatArray
+    decode_attention_efficiency: FloatArray
+    prefill_attention_efficiency: FloatArray
+    elementwise_passes: FloatArray
+    logit_passes: FloatArray
+    exchange_element_bytes: FloatArray
+    layer_overhead_s: FloatArray
+    moe_layer_overhead_s: FloatArray
+    step_overhead_s: FloatArray
+    sequence_overhead_s: FloatArray
+
+    capacity_bytes: FloatArray
+    """Device memory as the driver reports it."""
+    weight_bytes: FloatArray
+    """Weights on the fullest GPU."""
+    engine_utilization: FloatArray
+    takes_free_share: FloatArray
+    """1 where the engine's utilization applies to what loading leaves, 0 where it applies to all memory."""
+    kv_block_tokens: FloatArray
+    kv_full_bytes_per_token: FloatArray
+    """Layers of a stage that keep every token, on one rank."""
+    kv_sliding_bytes_per_token: FloatArray
+    kv_window_tokens: FloatArray
+    framework_bytes: FloatArray
+    sampler_sequences: FloatArray
+    sampler_bytes_per_logit: FloatArray
+    workspace_copies: FloatArray
+    widest_row_elements: FloatArray
+    adapted_row_elements: FloatArray
+    """Inputs and outputs of the matrices of one layer that adapters change."""
+    image_elements: FloatArray
+    """Values of one activation of the image encoder for one image; 0 without one."""
+    load_copy: FloatArray
+    host_copy: FloatArray
+    max_running: FloatArray
+    node_gpus: FloatArray
+
+    coefficients: FloatArray
+    """The fast path: one row per coefficient (see `coefficients`), one column per configuration."""
+    shared_exponent: float | None
+    """The overlap exponent where all configurations share it."""
+
+    def __len__(self) -> int:
+        """Number of configurations."""
+        return int(self.tp.shape[0])
+
+    def take(self, rows: IntArray) -> StepSpecs:
+        """The specifications of ``rows``, with the shape of ``rows``."""
+        columns = {
+            field.name: getattr(self, field.name)[..., rows]
+            for field in fields(self)
+            if field.name != "shared_exponent"
+        }
+        return StepSpecs(**columns, shared_exponent=self.shared_exponent)

@@ -1,0 +1,173 @@
+"""Columns of layers and weights: what one pipeline stage and its fullest GPU hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.physics import attention as attention_of
+from planner.physics import memory, parallelism
+from planner.physics.weights import kv_bytes_per_token, kv_share_per_rank
+from planner.schema.catalog import NumberFormat
+from planner.schema.facts import ModelFacts
+from planner.steptime.interning import by_distinct
+from planner.steptime.table import Columns, ConfigurationTable
+from planner.steptime.weights import weight_parts
+
+NO_WINDOW_TOKENS = 1.0
+"""Stands where no layer has a window; the share of such layers is 0."""
+
+
+def shape_columns(table: ConfigurationTable) -> Columns:
+    """Sizes of the model and layers of the largest stage."""
+    return {
+        "hidden_size": table.fact("hidden_size"),
+        "vocabulary_size": table.fact("vocab_size"),
+        "stage_layers": table.staged(table.fact("layers")),
+        "stage_attention_layers": table.staged(table.fact("attention_layers")),
+        "stage_moe_layers": table.staged(table.fact("moe_layers")),
+        "experts": table.fact("experts"),
+        "experts_per_token": table.fact("experts_per_token"),
+        "expert_params": table.fact("expert_params"),
+    }
+
+
+def weight_columns(table: ConfigurationTable) -> Columns:
+    """Parameters and bytes that a stage reads in a step, and the weights that the fullest GPU stores.
+
+    ``(attention + dense + shared + ends) / t + routed / (t g) + norms + routers``: attention-data-parallel
+    ranks replicate all but the routed experts; norms and routers are replicated on every GPU. ``ends`` is
+    the embedding and the head, the larger of the two with several stages.
+    """
+    (attention, dense, routed, shared, router, norms, other, embedding, head, vision) = by_distinct(
+        [table.model, table.weights, table.attention_weights], _part_bytes
+    )
+    mixer = table.stage_fraction(table.fact("attention_layers") + table.fact("linear_layers"))
+    dense_share = table.stage_fraction(table.fact("dense_layers"))
+    moe_share = table.stage_fraction(table.fact("moe_layers"))
+    mlp_bytes = dense_share * dense + moe_share * shared + other / table.pp
+    first, last = embedding + vision, np.where(head > 0, head, embedding)
+    ends = np.where(table.pp > 1, np.maximum(first, last), first + head)
+    experts = np.maximum(table.fact("experts"), 1.0)
+    fullest = parallelism.experts_per_gpu(experts, table.ep) * table.ep / experts
+    return {
+        "attention_params": mixer * table.model.column(_mixer_params),
+        "attention_bytes": mixer * attention,
+        "mlp_params": (
+            dense_share * table.model.column(lambda m: m.dense_layers * m.dense_mlp_params_per_layer)
+            + moe_share * table.model.column(_shared_params)
+            + table.fact("other_params") / table.pp
+        ),
+        "mlp_bytes": mlp_bytes + moe_share * router,
+        "layer_experts_bytes": routed / np.maximum(table.fact("moe_layers"), 1.0),
+        "weight_bytes": (mixer * attention + mlp_bytes + ends) / table.tp
+        + moe_share * fullest * routed / table.stage_gpus
+        + norms / table.pp
+        + moe_share * router,
+    }
+
+
+def _mixer_params(model: ModelFacts) -> int:
+    return (
+        model.attention_layers * model.attention_params_per_layer
+        + model.linear_layers * model.linear_params_per_layer
+    )
+
+
+def _shared_params(model: ModelFacts) -> int:
+    return model.moe_layers * (model.shared_params_per_moe_layer + model.router_params_per_moe_layer)
+
+
+def _part_bytes(model: ModelFacts, weights: NumberFormat, attention: NumberFormat) -> tuple[float, ...]:
+    parts = weight_parts(model, weights, attention)
+    return (
+        parts.attention_bytes,
+        parts.dense_mlp_bytes,
+        parts.routed_bytes,
+        parts.shared_bytes,
+        parts.router_bytes,
+        parts.norm_bytes,
+        parts.other_bytes,
+        parts.embedding_bytes,
+        parts.lm_head_bytes,
+        parts.vision_bytes,
+    )
+
+
+def attention_columns(table: ConfigurationTable) -> Columns:
+    """Windows, work per context token and cache bytes of one rank."""
+    sliding, top_k = table.fact("sliding_layers"), table.fact("sparse_top_k_tokens")
+    window, layers = table.fact("window_tokens"), table.fact("attention_layers")
+    windowed = np.where(window > 0, sliding / np.maximum(layers, 1.0), 0.0)
+    heads = attention_of.heads_per_rank_fraction(table.fact("query_heads"), table.tp)
+    share = kv_share_per_rank(table.fact("kv_heads"), table.tp)
+    bits = table.kv.column(lambda form: float(form.bits))
+    values = table.fact("kv_elements_per_token_layer")
+    state = table.fact("state_bytes_per_sequence") * table.stage_fraction(table.fact("linear_layers"))
+    return {
+        "windowed_fraction": np.where(top_k > 0, 1.0, windowed),
+        "window_tokens": np.where(top_k > 0, top_k, np.where(window > 0, window, NO_WINDOW_TOKENS)),
+        "decode_flops_per_context_token": heads * table.fact("decode_attention_flops_per_context_token"),
+        "prefill_flops_per_context_token": heads * table.fact("prefill_attention_flops_per_context_token"),
+        "kv_bytes_per_token_layer": kv_bytes_per_token(1.0, values, bits, share),
+        "state_bytes_per_sequence": state / table.tp,
+        "kv_full_bytes_per_token": kv_bytes_per_token(
+            table.staged(np.where(window > 0, table.fact("full_layers"), layers)), values, bits, share
+        ),
+        "kv_sliding_bytes_per_token": kv_bytes_per_token(
+            table.staged(np.where(window > 0, sliding, 0.0)), values, bits, share
+        ),
+        "kv_window_tokens": np.maximum(window, NO_WINDOW_TOKENS),
+    }
+
+
+def memory_columns(table: ConfigurationTable) -> Columns:
+    """Capacity, and what an engine keeps beside weights and cache."""
+    engine = table.engine.column
+    alone = table.stage_gpus * table.pp == 1
+    single = engine(lambda e: float(e.memory.framework))
+    parallel = engine(lambda e: float(e.memory.framework_parallel))
+    return {
+        "capacity_bytes": table.accelerator.column(lambda a: float(a.memory.reported)),
+        "engine_utilization": engine(lambda e: float(e.memory.utilization)),
+        "takes_free_share": engine(lambda e: float(e.memory.basis == "free-after-load")),
+        "kv_block_tokens": engine(lambda e: e.memory.kv_block_tokens),
+        "framework_bytes": np.where(alone, single, parallel),
+        "sampler_sequences": engine(lambda e: e.memory.sampler_sequences),
+        "sampler_bytes_per_logit": engine(lambda e: e.memory.sampler_bytes_per_logit),
+        "workspace_copies": engine(lambda e: float(e.memory.workspace_copies)),
+        "load_copy": engine(lambda e: float(e.memory.load_copy)),
+        "host_copy": engine(lambda e: float(e.memory.host_copy)),
+        "max_running": engine(lambda e: e.limits.max_running),
+        "widest_row_elements": np.asarray(
+            memory.widest_row_elements(
+                table.fact("hidden_size"),
+                table.model.column(_attention_row),
+                table.model.column(_mlp_row),
+                table.tp,
+            )
+        ),
+        "adapted_row_elements": table.model.column(_adapted_row),
+        "image_elements": table.model.column(
+            lambda m: m.tokens_per_image * m.patches_per_token * m.vision_hidden_size
+        ),
+    }
+
+
+def _attention_row(model: ModelFacts) -> float:
+    """Queries, keys and values of one token."""
+    return model.query_heads * model.head_dim + model.kv_elements_per_token_layer
+
+
+def _mlp_row(model: ModelFacts) -> float:
+    """Gate and up projections of one token, two of three matrices: dense, or of all experts that it uses."""
+    dense = model.dense_mlp_params_per_layer
+    routed = model.shared_params_per_moe_layer + model.experts_per_token * model.expert_params
+    return 2.0 / 3.0 * max(dense, routed) / model.hidden_size
+
+
+def _adapted_row(model: ModelFacts) -> float:
+    """Inputs plus outputs of query, key, value, output, and of the dense feed-forward matrices."""
+    queries, hidden = model.query_heads * model.head_dim, model.hidden_size
+    attention = 2 * (hidden + queries) + 2 * hidden + model.kv_elements_per_token_layer
+    inner = model.dense_mlp_params_per_layer / (3 * hidden)
+    return attention + (3 * (hidden + inner) if model.dense_layers else 0.0)

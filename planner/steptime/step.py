@@ -1,0 +1,139 @@
+"""Time of one engine step: decode tokens and prompt tokens together, as continuous batching runs them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.physics import roofline
+from planner.physics.arrays import FloatArray, Floats, IntArray
+from planner.steptime.parts import StepTimes, step_parts
+from planner.steptime.specs import StepSpecs
+
+BLOCK_ROWS = 8192
+"""Rows per pass of the fast path: the coefficients of a block stay in the second-level cache."""
+
+__all__ = ["StepTimes", "step_time_s", "total_step_s"]
+
+
+def step_time_s(
+    specs: StepSpecs,
+    rows: IntArray,
+    decode_sequences: Floats,
+    context_tokens: Floats,
+    prefill_tokens: Floats = 0.0,
+    prefill_context_tokens: Floats = 0.0,
+    finishing_prompts: Floats = 0.0,
+) -> StepTimes:
+    """Time between two tokens of a sequence, with its parts and the bound that holds.
+
+    Arguments are of the whole replica and broadcast against ``rows``: sequences that decode, their mean
+    context, prompt tokens in the same step, their mean causal context (half the prompt where it is computed
+    in one go), prompts that reach their first token. With ``s`` pipeline stages they are spread over ``s``
+    micro-batches and the time is that of all of them.
+    """
+    return step_parts(
+        specs.take(rows),
+        *(
+            np.asarray(value, dtype=np.float64)
+            for value in (
+                decode_sequences,
+                context_tokens,
+                prefill_tokens,
+                prefill_context_tokens,
+                finishing_prompts,
+            )
+        ),
+    )
+
+
+def total_step_s(
+    specs: StepSpecs,
+    rows: IntArray,
+    decode_sequences: Floats,
+    context_tokens: Floats,
+    prefill_tokens: Floats = 0.0,
+    prefill_context_tokens: Floats = 0.0,
+    finishing_prompts: Floats = 0.0,
+) -> FloatArray:
+    """The total of `step_time_s` alone, from the collapsed coefficients: the fast path.
+
+    Long one-dimensional inputs are worked on in blocks that fit the cache.
+    """
+    inputs = [
+        np.asarray(value, dtype=np.float64)
+        for value in (
+            decode_sequences,
+            context_tokens,
+            prefill_tokens,
+            prefill_context_tokens,
+            finishing_prompts,
+        )
+    ]
+    rows = np.asarray(rows, dtype=np.intp)
+    if rows.ndim != 1 or len(rows) <= BLOCK_ROWS or any(value.ndim > 1 for value in inputs):
+        return _block_s(specs, rows, *inputs)
+    total_s = np.empty(len(rows))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        part = [value[block] if value.ndim and len(value) > 1 else value for value in inputs]
+        total_s[block] = _block_s(specs, rows[block], *part)
+    return total_s
+
+
+def _block_s(
+    specs: StepSpecs,
+    rows: IntArray,
+    decode_sequences: FloatArray,
+    context_tokens: FloatArray,
+    prefill_tokens: FloatArray,
+    prefill_context_tokens: FloatArray,
+    finishing_prompts: FloatArray,
+) -> FloatArray:
+    """One block; see `coefficients` for the formula."""
+    (
+        constant,
+        per_token,
+        per_sequence,
+        per_finishing,
+        window,
+        decode_full,
+        decode_window,
+        prefill_full,
+        prefill_window,
+        attention_token,
+        attention_zero,
+        attention_memory,
+        mlp_token,
+        mlp_zero,
+        mlp_memory,
+        expert_token,
+        expert_touched,
+        expert_memory,
+        expert_missed,
+        head_row,
+        head_zero,
+        head_memory,
+        exponents,
+    ) = specs.coefficients.take(rows, axis=1)
+    exponent = exponents if specs.shared_exponent is None else specs.shared_exponent
+    tokens = decode_sequences + prefill_tokens
+    sampled = decode_sequences + finishing_prompts
+    touched = -np.expm1(expert_missed * tokens)
+    total_s = constant + per_token * tokens + per_finishing * finishing_prompts
+    total_s = total_s + decode_sequences * (
+        per_sequence + decode_full * context_tokens + decode_window * np.minimum(context_tokens, window)
+    )
+    if prefill_tokens.any():
+        total_s = total_s + prefill_tokens * (
+            prefill_full * prefill_context_tokens
+            + prefill_window * np.minimum(prefill_context_tokens, window)
+        )
+    for compute_s, memory_s in (
+        (attention_token * tokens + attention_zero, attention_memory),
+        (mlp_token * tokens + mlp_zero, mlp_memory),
+        (expert_token * tokens + expert_touched * touched, expert_memory * touched),
+        (head_row * sampled + head_zero, head_memory),
+    ):
+        total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)
+    result: FloatArray = np.asarray(total_s)
+    return result

@@ -1,0 +1,59 @@
+"""A list of configurations as columns, before any formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from planner.physics import parallelism
+from planner.physics.arrays import FloatArray
+from planner.schema.configuration import Configuration
+from planner.steptime.interning import Interned
+
+Columns = dict[str, FloatArray]
+
+
+class ConfigurationTable:
+    """Objects interned by identity, numbers as arrays."""
+
+    def __init__(self, configurations: Sequence[Configuration]) -> None:
+        """Read every configuration once."""
+        self.model = Interned([c.model for c in configurations])
+        self.accelerator = Interned([c.accelerator for c in configurations])
+        self.weights = Interned([c.weights for c in configurations])
+        self.attention_weights = Interned([c.attention_weights for c in configurations])
+        self.kv = Interned([c.kv for c in configurations])
+        self.engine = Interned([c.engine for c in configurations])
+        self.calibration = Interned([c.calibration for c in configurations])
+        self.tp = _column([c.tp for c in configurations])
+        self.pp = _column([c.pp for c in configurations])
+        self.ep = _column([c.ep for c in configurations])
+        self.attention_dp = _column([c.attention_dp for c in configurations])
+        self.batched_tokens = _column([c.batched_tokens for c in configurations])
+        self.node_gpus = _column([c.node_gpus for c in configurations])
+        self.fast_link = _column([c.fast_link for c in configurations])
+        self.spans_servers = _column([c.spans_servers for c in configurations]) > 0
+        self.network_bytes_per_s = _column([c.network_bytes_per_s for c in configurations])
+        self.network_latency_s = _column([c.network_latency_s for c in configurations])
+        self.stage_gpus = np.asarray(parallelism.gpus_per_stage(self.tp, self.attention_dp))
+
+    def fact(self, name: str) -> FloatArray:
+        """A field of the model facts."""
+        return self.model.column(lambda model: getattr(model, name))
+
+    def staged(self, layers: FloatArray) -> FloatArray:
+        """Layers of a kind in the largest stage."""
+        return np.asarray(parallelism.layers_per_stage(layers, self.pp))
+
+    def stage_fraction(self, layers: FloatArray) -> FloatArray:
+        """Share of all layers of a kind that the largest stage holds."""
+        return self.staged(layers) / np.maximum(layers, 1.0)
+
+    def calibrated(self, read: Callable[..., float], name: str) -> FloatArray:
+        """A parameter of the calibration."""
+        return self.calibration.column(lambda calibration: read(calibration, name))
+
+
+def _column(values: list[int] | list[float] | list[bool]) -> FloatArray:
+    return np.array(values, dtype=np.float64)

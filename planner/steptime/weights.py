@@ -1,0 +1,112 @@
+"""Bytes of a model's weights and cache in given number formats: facts and formats meet the arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal
+
+from planner.physics import weights as bytes_of
+from planner.schema.catalog import NumberFormat
+from planner.schema.facts import ModelFacts
+
+KEPT_BITS = 16.0
+"""Embeddings, head, norms, routers, biases of experts and vision stay 16 bit in published checkpoints."""
+
+
+@dataclass(frozen=True)
+class WeightParts:
+    """Bytes of the whole model (not of one rank), by the part that shares one way of splitting."""
+
+    attention_bytes: float
+    """Attention layers; also the mixers of linear-attention layers."""
+    dense_mlp_bytes: float
+    routed_bytes: float
+    """All routed experts, padding included."""
+    shared_bytes: float
+    """Shared experts."""
+    router_bytes: float
+    norm_bytes: float
+    other_bytes: float
+    embedding_bytes: float
+    lm_head_bytes: float
+    vision_bytes: float
+
+    @property
+    def total_bytes(self) -> float:
+        """All weights."""
+        return float(sum(getattr(self, field.name) for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class KvBytesPerToken:
+    """What one more token costs on one rank."""
+
+    all_layers_bytes: float
+    """While every layer still keeps it."""
+    growth_past_window_bytes: float
+    """Once the windows are full: only layers that keep every token grow."""
+
+
+def attention_format(
+    facts: ModelFacts, weights: NumberFormat, formats: Mapping[str, NumberFormat]
+) -> NumberFormat:
+    """The format of the attention weights: another one in mixture-of-experts checkpoints of some formats."""
+    if facts.moe_layers == 0 or weights.moe_attention_format is None:
+        return weights
+    return formats[weights.moe_attention_format]
+
+
+def weight_parts(
+    facts: ModelFacts, weights: NumberFormat, attention: NumberFormat | None = None
+) -> WeightParts:
+    """Bytes of the weights by part; ``attention`` is the format of attention where it differs."""
+    bits, attention_bits = float(weights.bits), float((attention or weights).bits)
+    mixers = facts.attention_layers * facts.attention_params_per_layer
+    mixers += facts.linear_layers * facts.linear_params_per_layer
+    return WeightParts(
+        attention_bytes=_stored(mixers, attention_bits),
+        dense_mlp_bytes=_stored(facts.dense_layers * facts.dense_mlp_params_per_layer, bits),
+        routed_bytes=facts.moe_layers * facts.experts * expert_bytes(facts, weights),
+        shared_bytes=_stored(facts.moe_layers * facts.shared_params_per_moe_layer, bits),
+        router_bytes=_stored(facts.moe_layers * facts.router_params_per_moe_layer, KEPT_BITS),
+        norm_bytes=_stored(facts.norm_params, KEPT_BITS),
+        other_bytes=_stored(facts.other_params, bits),
+        embedding_bytes=_stored(facts.embedding_params, KEPT_BITS),
+        lm_head_bytes=_stored(facts.lm_head_params, KEPT_BITS),
+        vision_bytes=_stored(facts.vision_params, KEPT_BITS),
+    )
+
+
+def weight_bytes(facts: ModelFacts, weights: NumberFormat, attention: NumberFormat | None = None) -> float:
+    """Bytes of all weights of the model in a format, scales and padding included."""
+    return weight_parts(facts, weights, attention).total_bytes
+
+
+def expert_bytes(facts: ModelFacts, weights: NumberFormat) -> float:
+    """Bytes of one routed expert: padded matrices in the format, biases in 16 bit."""
+    matrix = facts.expert_hidden_size * facts.expert_intermediate_size
+    if matrix == 0:
+        return 0.0
+    matrices, biases = divmod(facts.expert_params, matrix)
+    values = bytes_of.expert_matrix_values(
+        facts.expert_hidden_size, facts.expert_intermediate_size, matrices, weights.expert_multiple
+    )
+    return float(bytes_of.stored_bytes(values, float(weights.bits))) + _stored(biases, KEPT_BITS)
+
+
+def kv_bytes_per_token(facts: ModelFacts, bits: Decimal | float, tp: int = 1) -> KvBytesPerToken:
+    """Bytes that one token keeps on one of ``tp`` tensor-parallel ranks.
+
+    KV heads are replicated where ``tp`` exceeds them; the latent of MLA is kept whole on every rank.
+    """
+    share = bytes_of.kv_share_per_rank(facts.kv_heads, tp)
+    values = facts.kv_elements_per_token_layer
+    return KvBytesPerToken(
+        float(bytes_of.kv_bytes_per_token(facts.attention_layers, values, float(bits), share)),
+        float(bytes_of.kv_bytes_per_token(facts.full_layers, values, float(bits), share)),
+    )
+
+
+def _stored(values: int, bits: float) -> float:
+    return float(bytes_of.stored_bytes(values, bits))

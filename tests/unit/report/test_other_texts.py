@@ -1,0 +1,62 @@
+from planner.report import catalog_text, estimate_text, fit_text, terminal
+
+
+def words(view):
+    return " ".join(terminal.render(view, width=80).split())
+
+
+def test_estimate(make_estimate):
+    text = words(estimate_text.view(make_estimate()))
+    for part in (
+        "sequences that fit 118 per replica",
+        "prefill 96.1 ms",
+        "decode step 21.3 ms",
+        "output 2,210 tokens/s per replica",
+        "2 GPUs 5.00 USD/h",
+        "per million output tokens 0.628 USD",
+        "Prefill is bound by compute, decode is bound by memory bandwidth.",
+        "Calibrated numbers, one standard deviation: throughput ±12 %.",
+    ):
+        assert part in text
+
+
+def test_estimate_that_cannot_run(make_estimate):
+    reason = {
+        "id": "vram",
+        "value": 141e9,
+        "limit": 80e9,
+        "unit": "B",
+        "text": "weights alone pass the memory",
+    }
+    text = words(estimate_text.view(make_estimate(cannot_run=[reason], memory_bytes=None)))
+    assert "cannot run" in text
+    assert "vram 141 GB 80.0 GB weights alone pass the memory" in text
+    assert "Speed" not in text
+
+
+def test_estimate_with_values_in_words(make_estimate):
+    reason = {"id": "precision", "value": "fp8", "limit": "bf16", "unit": ""}
+    assert "precision fp8 bf16" in words(estimate_text.view(make_estimate(cannot_run=[reason])))
+
+
+def test_fit(make_fit):
+    text = words(fit_text.view(make_fit()))
+    assert text.startswith("llama-3.3-70b with 16 × 8,192 tokens of context: from 1.58 USD/h")
+    for part in ("2 × l40s", "runpod 2x-l40s", "21 sequences", "PCIe between the", "vram 41"):
+        assert part in text
+
+
+def test_entry_has_dotted_paths():
+    entry = {
+        "id": "x",
+        "kind": "model",
+        "kv": {"bf16": {"all": 1024}},
+        "moe": False,
+        "aliases": ["y", "z"],
+        "no": None,
+    }
+    assert words(catalog_text.entry_view(entry)) == "x (model) kv.bf16.all 1,024 moe no aliases y, z"
+
+
+def test_empty_listing():
+    assert words(catalog_text.listing_view([], ["id"])) == "Nothing there."
