@@ -38,6 +38,9 @@ from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
 
 
+_NOT_PACED = tuple(name for name in Slo.model_fields if name.startswith("ttft"))
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One workload with everything that names stand for."""
@@ -69,11 +72,11 @@ class Evaluated:
 
 
 def policy_of(catalog: Catalog) -> Policy:
-    """Judgement of planning, from ``catalog/calibration/planning.yaml``."""
-    entry = catalog.find("calibration", "planning")
+    """Judgement of planning, from ``catalog/judgement/planning.yaml``."""
+    entry = catalog.find("judgement", "planning")
     if entry is None:
         raise input_error(
-            "catalog/calibration", "planning", "no file", "planning.yaml, the judgement of planning"
+            "catalog/judgement", "planning", "no file", "planning.yaml, the judgement of planning"
         )
     return Policy.of(entry)
 
@@ -148,7 +151,15 @@ def assess(
     """
     fleet: Fleet = problem.fleet
     space = search_space(
-        case.workload, case.model, case.facts, case.engine, fleet, problem.search, catalog, everything
+        case.workload,
+        case.model,
+        case.facts,
+        case.engine,
+        fleet,
+        problem.search,
+        catalog,
+        paced=not set(case.limits_s) <= set(_NOT_PACED),
+        everything=everything,
     )
     headroom_fraction = float(case.headroom.memory)
 

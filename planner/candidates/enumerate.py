@@ -35,6 +35,8 @@ class Space:
     search: Search
     network_bytes_per_s: float
     network_latency_s: float
+    chunks: tuple[int, ...]
+    """Tokens in one step at most: the chunks of chunked prefill to try."""
     stages_always: bool
     """Pipeline stages are tried everywhere (the rule against them inside a server is off)."""
 
@@ -138,19 +140,16 @@ class _Builder:
         lot, gpus = site.lot, layout.group * layout.pp
         spans = gpus > lot.unit_gpus and gpus > lot.link_gpus
         fast = layout.group <= lot.link_gpus
-        for chunk in self._chunks():
+        units = _whole_units(lot, layout)
+        for chunk in self.space.chunks:
             key = (lot.accelerator.id, weights.format.id, kv.format.id, layout, fast, spans, chunk)
             index = self.index.get(key)
             if index is None:
                 index = self._new(lot, layout, weights, kv, fast, spans, chunk)
                 self.index[key] = index
-            units = _whole_units(lot, layout)
             for member in site.members:
                 self.placed.append((index, member, units))
                 self.site_of.append((*_site_key(lot), weights.format.id))
-
-    def _chunks(self) -> tuple[int, ...]:
-        return self.space.search.batched_tokens or (self.space.engine.limits.batched_tokens,)
 
     def _new(
         self,

@@ -24,6 +24,7 @@ def search_space(
     fleet: Fleet,
     search: Search,
     catalog: Catalog,
+    paced: bool,
     everything: bool = False,
 ) -> Space:
     """What the configurations of a workload are made of.
@@ -36,6 +37,7 @@ def search_space(
         fleet: for the network between servers.
         search: lists to choose from.
         catalog: formats, networks, calibration.
+        paced: latency per token is limited, so smaller prefill chunks are worth trying.
         everything: also try formats that the problem does not allow, marked so.
     """
     formats, find = catalog.number_formats, catalog.number_format
@@ -50,8 +52,17 @@ def search_space(
         search=search,
         network_bytes_per_s=one_way,
         network_latency_s=latency,
+        chunks=chunks(search, engine, paced),
         stages_always=rule_is_off(STAGES_RULE, search.rules_off),
     )
+
+
+def chunks(search: Search, engine: Engine, paced: bool) -> tuple[int, ...]:
+    """Chunks of chunked prefill: those the problem lists, else the engine's default and its choices."""
+    if search.batched_tokens is not None:
+        return tuple(sorted(set(search.batched_tokens)))
+    choices = engine.limits.batched_tokens_choices if paced else ()
+    return tuple(sorted({engine.limits.batched_tokens, *choices}))
 
 
 def rule_is_off(rule_id: str, rules_off: Collection[str]) -> bool:

@@ -193,7 +193,7 @@ def _broken_spares(
                 yield f"redundancy: {name} carries {float(carried)} after losing {lost}"
             continue
         shares = evidence.get(tuple(sorted((o, n) for o, n in lost.items() if n)))
-        if live and (shares is None or list(_overload(demand, used, left, shares))):
+        if live and (shares is None or any(_overload(demand, used, left, shares))):
             yield f"redundancy: {name} after losing {lost}"
 
 

@@ -34,9 +34,9 @@ def decode_attention_work(
 ) -> tuple[Floats, Floats]:
     """One new token per sequence against its cache: ``D c L f`` FLOP, ``D c L b`` bytes.
 
-    ``flops_per_context_token`` (f) and ``kv_bytes_per_token_layer`` (b) are those of one rank: f = 4 n_q d / t,
-    or 2 n_q (2 r_kv + d_rope) / t for a latent cache, which every rank reads whole; KV heads are replicated
-    beyond one per rank.
+    ``flops_per_context_token`` (f) and ``kv_bytes_per_token_layer`` (b) are those of one rank:
+    f = 4 n_q d / t, or 2 n_q (2 r_kv + d_rope) / t for a latent cache, which every rank reads whole; KV heads
+    are replicated beyond one per rank.
 
     Source: performance model, section 2.
     Breaks down when: contexts differ so much that the longest sequence sets the time.

@@ -27,7 +27,7 @@ def combine_s(compute_s: Floats, memory_s: Floats, overlap_exponent: Floats) -> 
 
 
 def gemm_efficiency_fraction(tokens: Floats, peak_fraction: Floats, half_tokens: Floats) -> Floats:
-    """Share of the dense peak that a matrix product over ``tokens`` rows reaches: ``e(M) = eta M / (M + M0)``.
+    """Share of the dense peak that a product over ``tokens`` rows reaches: ``e(M) = eta M / (M + M0)``.
 
     ``half_tokens`` (M0) is the number of rows at which half of the reachable share is reached.
 

@@ -357,6 +357,8 @@ class EngineLimits(Noun):
     """Sequences in one batch at most."""
     batched_tokens: Positive
     """Tokens in one step at most: the chunk of chunked prefill."""
+    batched_tokens_choices: tuple[Positive, ...] = ()
+    """Other chunks to try where latency per token is limited."""
     chunked_prefill: bool
     """Mixes prompt chunks into decode steps; otherwise a prompt stops decoding."""
     source: Source
@@ -507,4 +509,8 @@ class Calibration(CatalogEntry):
     """Log-standard deviation of predictions by class."""
 
 
-Entry = Accelerator | Model | NumberFormat | Engine | PriceList | Network | Storage | Archetype | Calibration
+class Judgement(CatalogEntry):
+    """Numbers of judgement that planning uses; not fitted."""
+
+    kind: Literal["judgement"] = "judgement"
+    parameters: dict[str, Parameter]

@@ -13,6 +13,7 @@ from planner.schema.catalog import (
     Calibration,
     CatalogEntry,
     Engine,
+    Judgement,
     Model,
     Network,
     NumberFormat,
@@ -31,6 +32,7 @@ FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "storage": Storage,
     "workloads": Archetype,
     "calibration": Calibration,
+    "judgement": Judgement,
 }
 """Folder of the catalog -> the noun that its files hold."""
 

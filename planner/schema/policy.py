@@ -1,15 +1,15 @@
-"""Judgement that planning uses, read from the catalog's calibration ``planning``."""
+"""Judgement that planning uses, read from the catalog."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.schema.catalog import Calibration
+from planner.schema.catalog import Judgement
 
 
 @dataclass(frozen=True)
 class Policy:
-    """See the meanings in ``catalog/calibration/planning.yaml``; one field a parameter there."""
+    """See the meanings in ``catalog/judgement/planning.yaml``; one field a parameter there."""
 
     kv_tail_fraction: float
     slot_full_fraction: float
@@ -20,7 +20,7 @@ class Policy:
     default_confidence_fraction: float
 
     @classmethod
-    def of(cls, calibration: Calibration) -> Policy:
-        """The values of a calibration entry; a parameter that it lacks is a `KeyError`."""
-        values = calibration.parameters
+    def of(cls, judgement: Judgement) -> Policy:
+        """The values of an entry; a parameter that it lacks is a `KeyError`."""
+        values = judgement.parameters
         return cls(**{name: values[name].value for name in cls.__dataclass_fields__})

@@ -141,7 +141,7 @@ class FleetModel:
         self.cp.add(carried - loss >= needed)
 
     def _post_worst_loss(self, pool: Pooled, weights: Sequence[int], needed: int) -> None:
-        """n losses: total - n fastest = max over a of sum(counts * min(weight, a)) - n a, at some weight a."""
+        """N losses: total - n fastest = max over a of sum(counts * min(weight, a)) - n a, at some weight a."""
         chosen = []
         counts = [self.counts[option.id] for option in pool.options]
         for level in sorted(set(weights) - {0}):
@@ -268,7 +268,7 @@ class FleetModel:
                     self.cp.add_bool_or(~side[0][first], ~side[1][second])
 
     def _post_pair_ttft(self, prefill: Sequence[Option], decode: Sequence[Option], limit_s: Fraction) -> None:
-        """ttft + larger transfer <= limit: the slowest transfer in use, by rank, bounds every prefill option."""
+        """TTFT + larger transfer <= limit: the slowest transfer in use, by rank, bounds prefill options."""
         steps = sorted({o.transfer_s for o in decode if o.transfer_s is not None})
         rank = self.cp.new_int_var(0, len(steps), "slowest transfer")
         for option in decode:
@@ -302,6 +302,6 @@ def refuse_unsupported(problem: ChoiceProblem) -> None:
                 raise input_error(
                     f"workload {demand.workload}", "redundancy.servers",
                     f"{option.gpus} GPUs per replica bought by {supply.purchase} of {supply.unit_gpus}",
-                    "replicas of more than half a server under purchase: node, so that a server is one replica",
+                    "replicas of more than half a server with purchase: node (a server is then one replica)",
                     "redundancy: {replicas: n}",
                 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from planner.errors import input_error
 from planner.schema.choice import Option, Supply
@@ -22,7 +23,7 @@ def whole_units(option: Option, supply: Supply) -> int:
 def is_chain(sizes: Sequence[int]) -> bool:
     """Every size divides every larger one."""
     ordered = sorted(sizes)
-    return all(large % small == 0 for small, large in zip(ordered, ordered[1:], strict=False))
+    return all(large % small == 0 for small, large in pairwise(ordered))
 
 
 def maximal_patterns(sizes: Sequence[int], room: int) -> list[tuple[int, ...]]:

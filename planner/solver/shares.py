@@ -5,7 +5,9 @@ The largest multiple of the demand that the replicas can carry,
     max f  subject to  f * demand_b <= sum_k rate_bk * load_bk,  sum_b load_bk <= capacity_k,
 
 decides whether a set of replicas is enough (f >= 1). Its dual prices per bucket give, when it is not,
-the row that every sufficient set satisfies: sum_k capacity_k * max_b(price_b * rate_bk) >= sum_b price_b * demand_b.
+the row that every sufficient set satisfies:
+
+    sum_k capacity_k * max_b(price_b * rate_bk) >= sum_b price_b * demand_b.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class Split:
 def best_split(
     rates_rps: Sequence[Sequence[Fraction]], capacity: Sequence[Fraction], demand_rps: Sequence[Fraction]
 ) -> Split:
-    """Solve the program above exactly; ``rates_rps[k][b]``, ``capacity[k]`` replicas, ``demand_rps[b] > 0``."""
+    """Solve the program above exactly: ``rates_rps[k][b]``, replicas ``capacity[k]``, ``demand_rps[b] > 0``."""
     cells = [(b, k) for k, rates in enumerate(rates_rps) for b, rate in enumerate(rates) if rate > 0]
     rows, scales = _rows(rates_rps, capacity, demand_rps, cells)
     basis, rows, objective, pivot = _maximize(rows, len(cells) + 1)

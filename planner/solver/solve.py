@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from planner.constraints.choice_check import bill, broken
-from planner.schema.choice import Choice, ChoiceProblem, Limits, Option, Pool
+from planner.schema.choice import Choice, ChoiceProblem, Limits, LossShares, Option, Pool, Share
 from planner.solver.covers import Pooled, by_pool
 from planner.solver.dominance import pruned
 
@@ -110,7 +110,8 @@ def _limit_ids(limits: Limits) -> tuple[str, ...]:
 def _answer(
     problem: ChoiceProblem, model: FleetModel, outcome: Outcome, point: Point, settled: bool
 ) -> Choice:
-    shares, after_loss = [], []
+    shares: list[Share] = []
+    after_loss: list[LossShares] = []
     for pool in model.pools:
         counts = [point.counts.get(option.id, 0) for option in pool.options]
         shares.extend(pool.shares(counts))

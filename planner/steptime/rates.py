@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.errors import InputError, input_error
+from planner.physics.collectives import mesh_rate_bytes_per_s
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat, Parameter
 
 SIXTEEN_BIT = "bf16"
@@ -93,7 +94,7 @@ def link_rates(
     if fast_link and link.one_way is not None:
         one_way = float(link.one_way)
         if link.pair_one_way is not None:
-            one_way = min(one_way, float(link.pair_one_way) * (ranks - 1))
+            one_way = float(mesh_rate_bytes_per_s(one_way, float(link.pair_one_way), ranks))
         return one_way * efficiency, latency_s if link.kind == "nvlink" else slower_s
     if link.measured_all_reduce:
         nearest = min(link.measured_all_reduce, key=lambda row: (row.gpus < ranks, abs(row.gpus - ranks)))

@@ -19,7 +19,10 @@ def carries(rates, capacity, needs):
     if buckets == 1:
         return sum(c * r[0] for c, r in zip(capacity, rates, strict=True)) >= needs[0]
     return all(
-        sum(c * max(p * r for p, r in zip(prices, row, strict=True)) for c, row in zip(capacity, rates, strict=True))
+        sum(
+            c * max(p * r for p, r in zip(prices, row, strict=True))
+            for c, row in zip(capacity, rates, strict=True)
+        )
         >= sum(p * d for p, d in zip(prices, needs, strict=True))
         for prices in corners(rates, buckets)
     )
@@ -105,13 +108,22 @@ def purchase(problem, counts):
     for supply in problem.supplies:
         mine = [(o, counts[o.id]) for o in problem.options if o.supply == supply.id]
         if supply.purchase == "unit":
-            units = sum(n * math.ceil(Fraction(o.gpus, supply.unit_gpus)) for o, n in mine if o.gpus >= supply.unit_gpus)
-            units += servers([o.gpus for o, n in mine for _ in range(n) if o.gpus < supply.unit_gpus], supply.unit_gpus)
+            units = sum(
+                n * math.ceil(Fraction(o.gpus, supply.unit_gpus))
+                for o, n in mine
+                if o.gpus >= supply.unit_gpus
+            )
+            units += servers(
+                [o.gpus for o, n in mine for _ in range(n) if o.gpus < supply.unit_gpus], supply.unit_gpus
+            )
             cost += units * supply.usd_per_unit_h
             bought = units * supply.unit_gpus
         else:
             bought = sum(o.gpus * n for o, n in mine)
-            cost += sum(n * (o.usd_per_h if supply.purchase == "option" else supply.usd_per_unit_h * o.gpus) for o, n in mine)
+            cost += sum(
+                n * (o.usd_per_h if supply.purchase == "option" else supply.usd_per_unit_h * o.gpus)
+                for o, n in mine
+            )
         gpus[supply.gpu] = gpus.get(supply.gpu, 0) + bought
     return cost, gpus
 
@@ -124,7 +136,10 @@ def pairs_fine(problem, counts):
                 continue
             if p.kv and d.kv and p.kv != d.kv:
                 return False
-            if coupling.ttft_limit_s is not None and p.ttft_s + max(p.transfer_s, d.transfer_s) > coupling.ttft_limit_s:
+            if (
+                coupling.ttft_limit_s is not None
+                and p.ttft_s + max(p.transfer_s, d.transfer_s) > coupling.ttft_limit_s
+            ):
                 return False
     return True
 
@@ -137,12 +152,25 @@ def best_keys(problem):
     for demand, options in zip(problem.demands, pools, strict=True):
         tops = []
         for option in options:
-            load = sum((n / (r * demand.max_utilization) for n, r in zip(demand.demand_rps, option.rates_rps, strict=True) if r), ZERO)
+            load = sum(
+                (
+                    n / (r * demand.max_utilization)
+                    for n, r in zip(demand.demand_rps, option.rates_rps, strict=True)
+                    if r
+                ),
+                ZERO,
+            )
             tops.append(max(demand.min_replicas, math.ceil(load) + demand.spares.count))
-        fine.append([c for c in itertools.product(*(range(top + 1) for top in tops)) if pool_fine(demand, options, c)])
+        fine.append(
+            [c for c in itertools.product(*(range(top + 1) for top in tops)) if pool_fine(demand, options, c)]
+        )
     best = None
     for combo in itertools.product(*fine):
-        counts = {o.id: n for options, row in zip(pools, combo, strict=True) for o, n in zip(options, row, strict=True)}
+        counts = {
+            o.id: n
+            for options, row in zip(pools, combo, strict=True)
+            for o, n in zip(options, row, strict=True)
+        }
         cost, gpus = purchase(problem, counts)
         total = sum(gpus.values())
         if any(gpus.get(gpu, 0) > stock for gpu, stock in limits.stock_gpus.items()):

@@ -19,7 +19,9 @@ PROBLEMS = 260
 def random_problem(rng: random.Random) -> ChoiceProblem:
     purchase = rng.choice(["gpu", "unit", "unit", "option"])
     supplies = tuple(
-        Supply(f"s{i}", f"g{rng.randint(0, 1)}", purchase, rng.choice([3, 4, 6, 8]), Fraction(rng.randint(2, 12)))
+        Supply(
+            f"s{i}", f"g{rng.randint(0, 1)}", purchase, rng.choice([3, 4, 6, 8]), Fraction(rng.randint(2, 12))
+        )
         for i in range(rng.randint(1, 2))
     )
     workloads = rng.choice([1, 1, 1, 2])
@@ -32,7 +34,9 @@ def random_problem(rng: random.Random) -> ChoiceProblem:
             roles = ["prefill", "decode"]
         for role in roles:
             for k in range(rng.randint(1, 3 if workloads == 1 and len(roles) == 1 else 2)):
-                options.append(random_option(rng, f"w{w}-{role}-{k}", f"w{w}", role, rng.choice(supplies), buckets))
+                options.append(
+                    random_option(rng, f"w{w}-{role}-{k}", f"w{w}", role, rng.choice(supplies), buckets)
+                )
             kind = rng.choice(["replicas", "replicas", "per_option"])
             demands.append(
                 PoolDemand(
@@ -54,7 +58,10 @@ def random_problem(rng: random.Random) -> ChoiceProblem:
 
 def random_option(rng, name, workload, role, supply, buckets):
     gpus = rng.choice([1, 2, 3, 4, 5, 8, 9])
-    rates = tuple(Fraction(rng.choice([0, 2, 3, 4, 5, 6, 8]), 1) if buckets > 1 else Fraction(rng.randint(2, 8)) for _ in range(buckets))
+    rates = tuple(
+        Fraction(rng.choice([0, 2, 3, 4, 5, 6, 8]), 1) if buckets > 1 else Fraction(rng.randint(2, 8))
+        for _ in range(buckets)
+    )
     return Option(
         name, workload, role, supply.id, supply.gpu, gpus, rates, usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2),
         power_w=Fraction(rng.randint(1, 4) * 100), ttft_s=Fraction(rng.randint(1, 5)),

@@ -142,6 +142,16 @@ def test_pcie_without_a_measurement_takes_its_rate_and_the_longer_latency():
     assert times.communication_s[0] == pytest.approx(8 * (6e4 / 1e10 + 1e-5))
 
 
+def test_a_mesh_gives_two_ranks_one_link_and_no_switch():
+    mesh = samples.AcceleratorLink(
+        kind="xgmi", one_way="70 GB/s", pair_one_way="10 GB/s", domain=8, source="sample"
+    )
+    for tp, rate in ((2, 5e9), (4, 15e9), (8, 35e9)):
+        times = step_time_s(one(accelerator=samples.accelerator(link=mesh), tp=tp), ZERO, 30.0, 1000.0)
+        sent = 2 * (tp - 1) / tp * 6e4
+        assert times.communication_s[0] == pytest.approx(8 * (sent / rate + 1e-5))
+
+
 def test_tensor_parallel_over_servers_talks_at_the_network_rate():
     specs = one(tp=16, spans_servers=True, network_bytes_per_s=2e10, network_latency_s=2e-5)
     times = step_time_s(specs, ZERO, 30.0, 1000.0)

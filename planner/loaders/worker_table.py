@@ -1,0 +1,210 @@
+"""Reads tables of measured workers: CSV here, JSON in `planner.loaders.worker_json`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from planner.errors import Fault, InputError, input_error, nearest
+from planner.loaders.worker_json import LARGEST, MAX_FAULTS, parse_worker_json
+from planner.loaders.yaml_source import read_bytes
+from planner.schema.workers import WorkerRow, WorkerTable
+
+COLUMNS = (
+    "option", "workload", "bucket", "role", "gpu", "gpus", "usd_per_hour", "max_rps",
+    "ttft_ms", "itl_ms", "memory_fraction", "kv", "transfer_ms",
+)  # fmt: skip
+REQUIRED = ("option", "gpu", "gpus", "max_rps")
+ROLES = ("serve", "prefill", "decode")
+_NUMBERS = ("usd_per_hour", "max_rps", "ttft_ms", "itl_ms", "memory_fraction", "transfer_ms")
+_DECIMAL = re.compile(
+    r"[0-9]{1,30}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?|\.[0-9]{1,30}([eE][-+]?[0-9]{1,2})?"
+)
+_SAME = ("gpu", "gpus", "usd_per_hour", "kv")
+
+
+def read_workers(path: Path) -> WorkerTable:
+    """The rows of a worker table.
+
+    Raises:
+        InputError: a file that cannot be read, columns or values that are wrong; all of them at once.
+    """
+    text = _decoded(path, read_bytes(path))
+    if path.suffix.lower() == ".json" or text.lstrip()[:1] == "{":
+        return parse_worker_json(str(path), text)
+    return _from_csv(str(path), text)
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        found = f"the byte 0x{data[problem.start]:02x}"
+        raise input_error(f"{path}:{line}", "", found, "text in UTF-8") from problem
+
+
+# -- CSV ----------------------------------------------------------------------------------------------------
+
+
+def _from_csv(name: str, text: str) -> WorkerTable:
+    lines = _lines(name, text)
+    if not lines:
+        raise input_error(f"{name}:1", "", "an empty file", f"a header with {', '.join(REQUIRED)}")
+    where, header = lines[0]
+    faults = _header_faults(where, header)
+    if faults:
+        raise InputError(faults)
+    read = [_row(where, header, cells, faults) for where, cells in lines[1:]]
+    rows = [row for row in read if row is not None]
+    faults.extend(_between_rows(rows))
+    if faults:
+        raise InputError(faults[:MAX_FAULTS])
+    if not rows:
+        raise input_error(where, "", "a header without rows", "at least one worker")
+    return WorkerTable(tuple(rows))
+
+
+def _lines(name: str, text: str) -> list[tuple[str, list[str]]]:
+    """Cells of every line that is not empty, with ``file:line``."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise input_error(f"{name}:{line}", "", "a zero byte", "a CSV table as text")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    lines, start = [], 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                lines.append((f"{name}:{start}", [cell.strip() for cell in cells]))
+            start = reader.line_num + 1
+    except csv.Error as problem:
+        raise input_error(f"{name}:{start}", "", str(problem), "a CSV table") from problem
+    return lines
+
+
+def _header_faults(where: str, header: Sequence[str]) -> list[Fault]:
+    if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
+        return [
+            Fault(
+                where,
+                "",
+                f'"{header[0][:60]}"',
+                "columns separated by commas",
+                "the separator is not a comma",
+            )
+        ]
+    faults = []
+    for place, column in enumerate(header, start=1):
+        if column not in COLUMNS:
+            faults.append(
+                Fault(
+                    where,
+                    column or f"column {place}",
+                    "an unknown column",
+                    f"one of {', '.join(COLUMNS)}",
+                    nearest(column, COLUMNS),
+                )
+            )
+        elif header.index(column) != place - 1:
+            faults.append(Fault(where, column, "the column twice", "every column once"))
+    faults.extend(
+        Fault(where, column, "no such column", "this column") for column in REQUIRED if column not in header
+    )
+    return faults
+
+
+def _row(where: str, header: Sequence[str], cells: Sequence[str], faults: list[Fault]) -> WorkerRow | None:
+    before = len(faults)
+    if len(cells) != len(header):
+        faults.append(Fault(where, "", f"{len(cells)} cells", f"{len(header)} cells, as in the header"))
+        return None
+    text = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
+    faults.extend(
+        Fault(where, column, "nothing", "a value") for column in ("option", "gpu", "gpus") if not text[column]
+    )  # fmt: skip
+    numbers = {column: _number(where, column, text.get(column, ""), faults) for column in _NUMBERS}
+    role = text.get("role", "") or "serve"
+    if role not in ROLES:
+        faults.append(Fault(where, "role", f'"{role}"', f"one of {', '.join(ROLES)}", nearest(role, ROLES)))
+    gpus = _gpus(where, text["gpus"], faults)
+    if len(faults) > before:
+        return None
+    return WorkerRow(
+        where=where,
+        option=text["option"],
+        workload=text.get("workload") or None,
+        bucket=text.get("bucket") or None,
+        role=role,  # type: ignore[arg-type]  # one of ROLES, as checked above
+        gpu=text["gpu"],
+        gpus=gpus,
+        kv=text.get("kv") or None,
+        max_rps=numbers["max_rps"] or Decimal(0),
+        usd_per_hour=numbers["usd_per_hour"],
+        ttft_ms=numbers["ttft_ms"],
+        itl_ms=numbers["itl_ms"],
+        memory_fraction=numbers["memory_fraction"],
+        transfer_ms=numbers["transfer_ms"],
+    )
+
+
+def _number(where: str, column: str, text: str, faults: list[Fault]) -> Decimal | None:
+    if not text:
+        return None
+    expected = "a number of zero or more, without a unit"
+    if not _DECIMAL.fullmatch(text.removeprefix("+")):
+        first = re.match(r"[0-9.,]+", text)
+        faults.append(
+            Fault(where, column, f'"{text[:60]}"', expected, f'"{first.group(0)}"' if first else "")
+        )
+        return None
+    number = Decimal(text)
+    if number > LARGEST:
+        faults.append(Fault(where, column, text, f"a number of at most {LARGEST:f}"))
+        return None
+    return number
+
+
+def _gpus(where: str, text: str, faults: list[Fault]) -> int:
+    if re.fullmatch(r"[0-9]{1,6}", text) and int(text) > 0:
+        return int(text)
+    if text:
+        whole = re.fullmatch(r"([0-9]{1,6})\.0*", text)
+        faults.append(
+            Fault(
+                where,
+                "gpus",
+                f'"{text[:60]}"',
+                "a whole number of at least 1",
+                f'"{whole.group(1)}"' if whole else "",
+            )
+        )
+    return 0
+
+
+def _between_rows(rows: Sequence[WorkerRow]) -> list[Fault]:
+    """Rows that say the same thing twice, or two things about one option."""
+    faults = []
+    seen: dict[tuple[object, ...], WorkerRow] = {}
+    first: dict[tuple[object, ...], WorkerRow] = {}
+    for row in rows:
+        key = (row.option, row.workload, row.bucket, row.role)
+        if key in seen:
+            faults.append(
+                Fault(row.where, "option", f'"{row.option}" again for the same workload, bucket and role',
+                      f"one row for each, as in {seen[key].where}")
+            )  # fmt: skip
+            continue
+        seen[key] = row
+        other = first.setdefault((row.option, row.workload, row.role), row)
+        for column in _SAME:
+            mine, theirs = getattr(row, column), getattr(other, column)
+            if mine != theirs:
+                faults.append(
+                    Fault(row.where, column, str(mine), f"{theirs}, as in {other.where}: it is one option")
+                )
+    return faults

@@ -1,0 +1,60 @@
+"""Rows of a table of measured workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+from planner.schema.choice import ChoiceProblem, Role
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """One replica option on one bucket of one workload, as measured."""
+
+    where: str
+    """``file:line``, for messages."""
+    option: str
+    gpu: str
+    gpus: int
+    max_rps: Decimal
+    """Largest rate of one replica on this bucket alone; 0 = cannot serve it."""
+    workload: str | None = None
+    """None: every workload."""
+    bucket: str | None = None
+    """None: the one bucket."""
+    role: Role = "serve"
+    usd_per_hour: Decimal | None = None
+    """Price of the whole option; None: priced by GPU."""
+    ttft_ms: Decimal | None = None
+    itl_ms: Decimal | None = None
+    memory_fraction: Decimal | None = None
+    """Share of device memory in use."""
+    kv: str | None = None
+    transfer_ms: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class WorkerTable:
+    """A whole table; files of other tools bring buckets, rate and counts along."""
+
+    rows: tuple[WorkerRow, ...]
+    shares: dict[str, Fraction] | None = None
+    """Share of requests by bucket, where the file states them."""
+    rate_rps: Fraction | None = None
+    """Total rate, where the file states it."""
+    stock_gpus: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MeasuredCase:
+    """A problem over measured workers in the solver's terms, and what was left out on the way."""
+
+    problem: ChoiceProblem
+    rows: dict[str, tuple[WorkerRow, ...]]
+    """Rows of every option, by its id in the problem."""
+    excluded: dict[str, int]
+    """Rows left out, by the id of the constraint that they break."""
+    warnings: tuple[str, ...] = ()
