@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
+from planner.app.data import (
+    add_model,
+    catalog_check,
+    catalog_list,
+    catalog_show,
+    rules_check,
+    rules_list,
+    rules_show,
+)
+from planner.app.estimate import estimate
+from planner.app.fit import fit
 from planner.app.plan import plan
 
-__all__ = ["plan"]
+__all__ = [
+    "add_model",
+    "catalog_check",
+    "catalog_list",
+    "catalog_show",
+    "estimate",
+    "fit",
+    "plan",
+    "rules_check",
+    "rules_list",
+    "rules_show",
+]

@@ -172,7 +172,8 @@ def _overload(
                 loads[line.option] += line.share * need / rate
     for option, load in loads.items():
         if load > counts[option] * demand.max_utilization:
-            yield f"{option} carries {float(load)} of {float(counts[option] * demand.max_utilization)} replicas"
+            most = counts[option] * demand.max_utilization
+            yield f"{option} carries {float(load)} of {float(most)} replicas"
 
 
 def _broken_spares(

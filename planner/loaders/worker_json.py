@@ -106,7 +106,8 @@ class _Json:
             if c
         }
         return WorkerTable(
-            tuple(row for row in rows if row.bucket in shares), shares, Fraction(rate) * _total(total), stock, _notes(self.name, total)
+            tuple(row for row in rows if row.bucket in shares), shares, Fraction(rate) * _total(total),
+            stock, _notes(self.name, total),
         )  # fmt: skip
 
     def devices(self, value: Any) -> dict[str, dict[str, Any]]:
@@ -181,6 +182,4 @@ def _total(total: Decimal) -> Fraction:
 def _notes(name: str, total: Decimal) -> tuple[str, ...]:
     if _total(total) == 1:
         return ()
-    return (
-        f"{name}: workload_distribution sums to {total}, not 1: the demand is total_request_rate times that sum",
-    )
+    return (f"{name}: workload_distribution sums to {total}, not 1: demand = total_request_rate x that sum",)

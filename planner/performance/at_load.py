@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from planner.performance.open_load import Load, LoadPolicy, Replicas, concurrency_at_cap, measure
@@ -36,3 +38,38 @@ def at_load(
         low = np.where(short, middle, low)
         high = np.where(short, high, middle)
     return measure(replicas, rows, high, batch_sequences, traffic, policy, wanted)
+
+
+def in_flight(
+    replicas: Replicas,
+    rows: IntArray,
+    requests: FloatArray,
+    batch_sequences: FloatArray,
+    traffic: Traffic,
+    policy: LoadPolicy,
+    wanted: tuple[str, ...] = EVERY_LATENCY,
+) -> Load:
+    """The state with a fixed number of requests always in flight.
+
+    Those beyond the batch wait: by Little's law (C - B) / rate is added to TTFT and E2E. Of those
+    inside, the share that decodes is found by bisection: C = D (1 + TTFT / (answer x step)).
+    Arrivals replace departures, so neither their number nor their spacing varies.
+    """
+    steady = replace(traffic, arrival_scv_ratio=0.0)
+    inside = np.minimum(requests, batch_sequences)
+    low, high = np.full(rows.shape, 1e-9), inside.copy()
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        load = measure(replicas, rows, middle, middle, steady, policy, ("ttft_mean",))
+        ttft_s = np.where(np.isfinite(load.latency_s["ttft_mean"]), load.latency_s["ttft_mean"], 0.0)
+        total = load.concurrency * (1.0 + ttft_s / (traffic.output_mean_tokens * load.mean_step_s))
+        short = total < inside
+        low = np.where(short, middle, low)
+        high = np.where(short, high, middle)
+    load = measure(replicas, rows, high, high, steady, policy, wanted)
+    queue_s = np.maximum(requests - inside, 0.0) / np.maximum(load.rate_rps, 1e-12)
+    waited = {
+        name: value + queue_s if name.startswith(("ttft", "e2e")) else value
+        for name, value in load.latency_s.items()
+    }
+    return replace(load, latency_s=waited)

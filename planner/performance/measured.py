@@ -87,7 +87,8 @@ class _View:
         if len(names) > 1:
             faults.append(
                 Fault(f"workload {self.workload.name}", "buckets", "no shares",
-                      f"a share for each bucket of the table: {', '.join(names[:10])}", f"buckets: {{{names[0]}: …}}")
+                      f"a share for each bucket of the table: {', '.join(names[:10])}",
+                      f"buckets: {{{names[0]}: …}}")
             )  # fmt: skip
         return {names[0] if names else ONE_BUCKET: Fraction(1)}
 
@@ -198,7 +199,8 @@ class _Supplies:
         if row.usd_per_hour is not None:
             raise input_error(
                 row.where, "usd_per_hour", f"{len(own)} different prices per GPU of {row.gpu}",
-                "one price per GPU when whole servers are bought (purchase: node)", f"fleet.prices: {{{row.gpu}: …}}",
+                "one price per GPU when whole servers are bought (purchase: node)",
+                f"fleet.prices: {{{row.gpu}: …}}",
             )  # fmt: skip
         near = nearest(row.gpu, list(self.fleet.prices or {}))
         raise input_error(

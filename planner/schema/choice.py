@@ -36,7 +36,7 @@ class Option:
     power_w: Fraction = Fraction(0)
     """Power of one replica."""
     units_per_replica: int | None = None
-    """Whole servers that one replica takes; None: packed into servers when it fits into one, else rounded up."""
+    """Whole servers that one replica takes; None: packed into servers when it fits, else rounded up."""
     ttft_s: Fraction | None = None
     """Time to first token up to the hand-over; prefill options of a `Coupling`."""
     transfer_s: Fraction | None = None

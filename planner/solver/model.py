@@ -23,7 +23,7 @@ _MOST_UNITS = 10**7
 
 @dataclass
 class Money:
-    """An objective in integers: its expression, the grid it was scaled with, and what rounding added at most."""
+    """An objective in integers: its expression, its grid, and what rounding added at most."""
 
     expr: Expr
     grid: Fraction
@@ -141,7 +141,7 @@ class FleetModel:
         self.cp.add(carried - loss >= needed)
 
     def _post_worst_loss(self, pool: Pooled, weights: Sequence[int], needed: int) -> None:
-        """N losses: total - n fastest = max over a of sum(counts * min(weight, a)) - n a, at some weight a."""
+        """N losses: total - n fastest = max over a of sum(counts * min(weight, a)) - n a, at a weight a."""
         chosen = []
         counts = [self.counts[option.id] for option in pool.options]
         for level in sorted(set(weights) - {0}):

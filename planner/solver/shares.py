@@ -36,7 +36,7 @@ class Split:
 def best_split(
     rates_rps: Sequence[Sequence[Fraction]], capacity: Sequence[Fraction], demand_rps: Sequence[Fraction]
 ) -> Split:
-    """Solve the program above exactly: ``rates_rps[k][b]``, replicas ``capacity[k]``, ``demand_rps[b] > 0``."""
+    """Solve the program above exactly; ``rates_rps[k][b]``, replicas ``capacity[k]``, ``demand_rps`` > 0."""
     cells = [(b, k) for k, rates in enumerate(rates_rps) for b, rate in enumerate(rates) if rate > 0]
     rows, scales = _rows(rates_rps, capacity, demand_rps, cells)
     basis, rows, objective, pivot = _maximize(rows, len(cells) + 1)

@@ -81,11 +81,11 @@ def servers(sizes, room, memory={}):  # noqa: B006
     sizes = tuple(sorted(sizes, reverse=True))
     if (sizes, room) in memory:
         return memory[sizes, room]
-    best = len(sizes)
+    best, least = len(sizes), -(-sum(sizes) // room)
 
     def place(index, free):
         nonlocal best
-        if len(free) >= best:
+        if len(free) >= best or best == least:
             return
         if index == len(sizes):
             best = len(free)
@@ -144,23 +144,29 @@ def pairs_fine(problem, counts):
     return True
 
 
+def most(demand, options):
+    """More replicas than this never help: the option then serves alone all that it can."""
+    tops = []
+    for option in options:
+        pairs = zip(demand.demand_rps, option.rates_rps, strict=True)
+        load = sum((need / (rate * demand.max_utilization) for need, rate in pairs if rate), ZERO)
+        tops.append(max(demand.min_replicas, math.ceil(load) + demand.spares.count))
+    return tops
+
+
+def plans(problem):
+    """How many plans the enumeration looks at."""
+    pools = [most(d, [o for o in problem.options if o.pool == d.pool]) for d in problem.demands]
+    return math.prod(top + 1 for tops in pools for top in tops)
+
+
 def best_keys(problem):
     """(objective, cost, GPUs, different options) of the best plan, or None."""
     limits = problem.limits
     pools = [[o for o in problem.options if o.pool == demand.pool] for demand in problem.demands]
     fine = []
     for demand, options in zip(problem.demands, pools, strict=True):
-        tops = []
-        for option in options:
-            load = sum(
-                (
-                    n / (r * demand.max_utilization)
-                    for n, r in zip(demand.demand_rps, option.rates_rps, strict=True)
-                    if r
-                ),
-                ZERO,
-            )
-            tops.append(max(demand.min_replicas, math.ceil(load) + demand.spares.count))
+        tops = most(demand, options)
         fine.append(
             [c for c in itertools.product(*(range(top + 1) for top in tops)) if pool_fine(demand, options, c)]
         )

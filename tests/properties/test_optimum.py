@@ -7,7 +7,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from enumeration import best_keys
+from enumeration import best_keys, plans
 
 from planner.constraints.choice_check import broken
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Spares, Supply
@@ -16,7 +16,18 @@ from planner.solver.solve import solve
 PROBLEMS = 260
 
 
+MOST_PLANS = 6000
+
+
 def random_problem(rng: random.Random) -> ChoiceProblem:
+    """The next problem that enumeration can finish quickly."""
+    while True:
+        problem = any_problem(rng)
+        if plans(problem) <= MOST_PLANS:
+            return problem
+
+
+def any_problem(rng: random.Random) -> ChoiceProblem:
     purchase = rng.choice(["gpu", "unit", "unit", "option"])
     supplies = tuple(
         Supply(
@@ -63,8 +74,8 @@ def random_option(rng, name, workload, role, supply, buckets):
         for _ in range(buckets)
     )
     return Option(
-        name, workload, role, supply.id, supply.gpu, gpus, rates, usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2),
-        power_w=Fraction(rng.randint(1, 4) * 100), ttft_s=Fraction(rng.randint(1, 5)),
+        name, workload, role, supply.id, supply.gpu, gpus, rates,
+        usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2), power_w=Fraction(rng.randint(1, 4) * 100), ttft_s=Fraction(rng.randint(1, 5)),
         transfer_s=Fraction(rng.randint(0, 4)), kv=rng.choice([None, None, "bf16", "fp8"]),
     )  # fmt: skip
 

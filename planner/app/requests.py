@@ -1,0 +1,62 @@
+"""One configuration asked for by flags: the catalog entries behind its names."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from planner.errors import Fault, InputError, nearest
+from planner.schema.catalog import Accelerator, Engine, NumberFormat
+from planner.schema.catalog_index import Catalog
+
+
+class Names:
+    """Looks up what flags name, and gathers every fault before complaining."""
+
+    def __init__(self, catalog: Catalog, where: str) -> None:
+        """``where`` is the command, for messages."""
+        self.catalog = catalog
+        self.where = where
+        self.faults: list[Fault] = []
+
+    def accelerator(self, name: str) -> Accelerator | None:
+        """The accelerator of ``--gpu``."""
+        found = self.catalog.accelerator(name)
+        return found if found is not None else self._unknown("--gpu", name, "accelerators", "an accelerator")
+
+    def engine(self, name: str) -> Engine | None:
+        """The engine of ``--engine``."""
+        found = self.catalog.engine(name)
+        return found if found is not None else self._unknown("--engine", name, "engines", "an engine")
+
+    def number_format(self, flag: str, name: str | None, of_kv: bool) -> NumberFormat | None:
+        """The format of ``--weights`` or ``--kv``; None when the flag is absent."""
+        if name is None:
+            return None
+        found = self.catalog.number_format(name)
+        if found is None:
+            return self._unknown(flag, name, "formats", "a number format")
+        if not (found.kv if of_kv else found.weights):
+            what = "the KV cache" if of_kv else "weights"
+            self.faults.append(Fault(self.where, flag, f'"{name}"', f"a number format for {what}"))
+        return found
+
+    def _unknown(self, flag: str, name: str, folder: str, what: str) -> None:
+        hint = nearest(name, self.catalog.names(folder))
+        self.faults.append(Fault(self.where, flag, f'"{name}"', f"{what} of the catalog", hint))
+
+    def done(self) -> None:
+        """Raise every fault at once.
+
+        Raises:
+            InputError: some name is unknown.
+        """
+        if self.faults:
+            raise InputError(self.faults)
+
+
+def with_utilization(engine: Engine, utilization: Decimal | float | None) -> Engine:
+    """The engine with another share of memory that it may use."""
+    if utilization is None:
+        return engine
+    share = Decimal(str(utilization))
+    return engine.model_copy(update={"memory": engine.memory.model_copy(update={"utilization": share})})
