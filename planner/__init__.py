@@ -1,1 +1,42 @@
-"""Planner: the cheapest GPU fleet that keeps every limit, proved and explained."""
+"""Planner: the cheapest GPU fleet that keeps every limit, proved and explained.
+
+``planner.load(path)`` gives a problem with ``.solve()``; ``planner.estimate(...)`` predicts one
+configuration. Both answer with the documents that the command line prints as JSON.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planner.app.session import Session
+    from planner.schema.plan import Estimate
+
+__all__ = ["estimate", "load"]
+
+
+def load(path: str | Path, catalog: tuple[str | Path, ...] = ()) -> Session:
+    """A problem file, read and checked, ready to be solved.
+
+    Args:
+        path: the problem file.
+        catalog: overlay folders, the last one winning.
+
+    Raises:
+        planner.errors.InputError: everything wrong with it.
+    """
+    from planner.app.session import Session
+
+    return Session.load(Path(path), tuple(Path(folder) for folder in catalog))
+
+
+def estimate(**asked: Any) -> Estimate:
+    """One configuration at one load; see `planner.app.estimate` for the arguments.
+
+    Raises:
+        planner.errors.InputError: unknown names.
+    """
+    from planner.app import estimate as use_case
+
+    return use_case(**asked)

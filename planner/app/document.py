@@ -60,6 +60,7 @@ def document(
     choice: Choice,
     chosen: Chosen | None,
     removed: tuple[Removal, ...],
+    candidates: int,
 ) -> Plan:
     """The plan, or the honest no with what stands in the way."""
     parts: dict[str, Any] = {}
@@ -76,7 +77,7 @@ def document(
         cost_usd_per_million_tokens=_per_million(choice, cases, chosen, with_input=True),
         gpus=dict(sorted(choice.gpus.items())),
         removed=removed,
-        provenance=provenance(cases, run, chosen),
+        provenance=provenance(cases, run, candidates),
         **({"mean_utilization": None, "warnings": _no_warnings(choice)} | parts),
     )
 
@@ -105,16 +106,15 @@ def objective(problem: Problem, choice: Choice, cases: Mapping[str, Case]) -> Ob
     )
 
 
-def provenance(cases: Mapping[str, Case], run: Run, chosen: Chosen | None) -> Provenance:
+def provenance(cases: Mapping[str, Case], run: Run, candidates: int) -> Provenance:
     """Versions, seed and how much was looked at."""
-    evaluated = chosen.evaluated.values() if chosen is not None else ()
     first = next(iter(cases.values()), None)
     return Provenance(
         planner=version("llm-fleet-planner"),
         seed=run.seed,
         solver=f"ortools {version('ortools')} CP-SAT",
         confidence=first.confidence if first is not None else 0.5,
-        candidates=sum(part.evaluation.capacities.evaluations for part in evaluated),
+        candidates=candidates,
         timing_s={name: round(value, 3) for name, value in run.spent_s.items()} if run.timing else None,
     )
 

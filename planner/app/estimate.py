@@ -170,7 +170,7 @@ def _text(asked: _Asked) -> str:
 
 def _lot(asked: _Asked) -> Lot:
     """Servers of this accelerator, at any price."""
-    fleet = Fleet(prices={asked.gpu.id: "1 USD/h"})  # type: ignore[dict-item]
+    fleet = Fleet.model_validate({"prices": {asked.gpu.id: "1 USD/h"}})
     (lot,) = market_lots(fleet, asked.catalog.accelerator, ())
     return lot
 

@@ -11,7 +11,7 @@ from planner.candidates.options import options
 from planner.constraints.registry import verdicts
 from planner.explain.removal import Bits, of_verdict, removals, stacked
 from planner.explain.single import SinglePlan, single_plan
-from planner.schema.candidates import Lot
+from planner.schema.candidates import FloatArray, Lot
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import ChoiceProblem
 from planner.schema.plan import Removal
@@ -26,14 +26,15 @@ def removed(
     rules: Sequence[PlanningRule],
     catalog: Catalog,
     question: ChoiceProblem,
-) -> tuple[Removal, ...]:
-    """Every constraint with the candidates it removes, formats and rules included."""
-    parts = []
+) -> tuple[tuple[Removal, ...], int]:
+    """Every constraint with the candidates it removes, formats and rules included; and how many there are."""
+    parts, count = [], 0
     for case in cases.values():
         part = assess(case, problem, lots, rules, catalog, everything=True)
         if part is not None:
             parts.append(_bits(part, lots, rules, question))
-    return removals(stacked(parts)) if parts else ()
+            count += len(part.evaluation.candidates)
+    return (removals(stacked(parts)) if parts else ()), count
 
 
 def _bits(
@@ -51,7 +52,7 @@ def _market_bits(
     lots: Sequence[Lot],
     question: ChoiceProblem,
     names: Sequence[str],
-    broken: np.ndarray,  # type: ignore[type-arg]
+    broken: FloatArray,
 ) -> list[Bits]:
     """Stock, budget and GPUs against the cheapest plan of each candidate that runs, bought alone."""
     best = _best_single(part, lots, question)
@@ -72,7 +73,7 @@ def _market_bits(
 def _row(
     row: tuple[str, str, str, dict[int, float], float],
     names: Sequence[str],
-    broken: np.ndarray,  # type: ignore[type-arg]
+    broken: FloatArray,
 ) -> Bits:
     name, title, unit, values, limit = row
     value = np.zeros(broken.shape)

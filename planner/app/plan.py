@@ -85,11 +85,16 @@ def solve_problem(
         choice = solve(question, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):
         if choice.status in ("infeasible", "unknown"):
-            removed = infeasible.removed(cases, problem, lots, active, catalog, question)
-            return document(problem, catalog, cases, run, choice, None, removed)
+            removed, count = infeasible.removed(cases, problem, lots, active, catalog, question)
+            return document(problem, catalog, cases, run, choice, None, removed, count)
         ready = {name: part for name, part in evaluated.items() if part is not None}
         chosen = Chosen(question, found, ready, lots, active)
-        return document(problem, catalog, cases, run, choice, chosen, ())
+        return document(problem, catalog, cases, run, choice, chosen, (), _evaluations(evaluated))
+
+
+def _evaluations(evaluated: Mapping[str, Evaluated | None]) -> int:
+    """Operating points that were evaluated."""
+    return sum(part.evaluation.capacities.evaluations for part in evaluated.values() if part is not None)
 
 
 def _options(

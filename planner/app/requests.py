@@ -21,12 +21,16 @@ class Names:
     def accelerator(self, name: str) -> Accelerator | None:
         """The accelerator of ``--gpu``."""
         found = self.catalog.accelerator(name)
-        return found if found is not None else self._unknown("--gpu", name, "accelerators", "an accelerator")
+        if found is None:
+            self._unknown("--gpu", name, "accelerators", "an accelerator")
+        return found
 
     def engine(self, name: str) -> Engine | None:
         """The engine of ``--engine``."""
         found = self.catalog.engine(name)
-        return found if found is not None else self._unknown("--engine", name, "engines", "an engine")
+        if found is None:
+            self._unknown("--engine", name, "engines", "an engine")
+        return found
 
     def number_format(self, flag: str, name: str | None, of_kv: bool) -> NumberFormat | None:
         """The format of ``--weights`` or ``--kv``; None when the flag is absent."""
@@ -34,8 +38,8 @@ class Names:
             return None
         found = self.catalog.number_format(name)
         if found is None:
-            return self._unknown(flag, name, "formats", "a number format")
-        if not (found.kv if of_kv else found.weights):
+            self._unknown(flag, name, "formats", "a number format")
+        elif not (found.kv if of_kv else found.weights):
             what = "the KV cache" if of_kv else "weights"
             self.faults.append(Fault(self.where, flag, f'"{name}"', f"a number format for {what}"))
         return found

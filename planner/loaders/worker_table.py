@@ -24,6 +24,7 @@ _NUMBERS = ("usd_per_hour", "max_rps", "ttft_ms", "itl_ms", "memory_fraction", "
 _DECIMAL = re.compile(
     r"[0-9]{1,30}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?|\.[0-9]{1,30}([eE][-+]?[0-9]{1,2})?"
 )
+_WITH_UNIT = re.compile(r"\$?\s*([0-9]+(?:\.[0-9]+)?)\s*[A-Za-z%/$]+")
 _SAME = ("gpu", "gpus", "usd_per_hour", "kv")
 
 
@@ -157,9 +158,9 @@ def _number(where: str, column: str, text: str, faults: list[Fault]) -> Decimal 
         return None
     expected = "a number of zero or more, without a unit"
     if not _DECIMAL.fullmatch(text.removeprefix("+")):
-        first = re.match(r"[0-9.,]+", text)
+        first = _WITH_UNIT.fullmatch(text)
         faults.append(
-            Fault(where, column, f'"{text[:60]}"', expected, f'"{first.group(0)}"' if first else "")
+            Fault(where, column, f'"{text[:60]}"', expected, f'"{first.group(1)}"' if first else "")
         )
         return None
     number = Decimal(text)

@@ -340,6 +340,8 @@ class EngineMemory(Noun):
     """The same when several GPUs work together (communication buffers)."""
     sampler_sequences: Positive
     """Sequences whose logits the start-up profile holds at once."""
+    sampler_sequences_vision: Positive | None = None
+    """The same for models with an image encoder, where the engine profiles fewer."""
     sampler_bytes_per_logit: Positive
     workspace_copies: Annotated[Decimal, Field(ge=0)]
     """Widest activation rows alive at once in the start-up profile, per batched token."""

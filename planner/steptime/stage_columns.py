@@ -126,13 +126,15 @@ def memory_columns(table: ConfigurationTable) -> Columns:
     alone = table.stage_gpus * table.pp == 1
     single = engine(lambda e: float(e.memory.framework))
     parallel = engine(lambda e: float(e.memory.framework_parallel))
+    sampled = engine(lambda e: e.memory.sampler_sequences)
+    sampled_vision = engine(lambda e: e.memory.sampler_sequences_vision or e.memory.sampler_sequences)
     return {
         "capacity_bytes": table.accelerator.column(lambda a: float(a.memory.reported)),
         "engine_utilization": engine(lambda e: float(e.memory.utilization)),
         "takes_free_share": engine(lambda e: float(e.memory.basis == "free-after-load")),
         "kv_block_tokens": engine(lambda e: e.memory.kv_block_tokens),
         "framework_bytes": np.where(alone, single, parallel),
-        "sampler_sequences": engine(lambda e: e.memory.sampler_sequences),
+        "sampler_sequences": np.where(table.fact("vision_params") > 0, sampled_vision, sampled),
         "sampler_bytes_per_logit": engine(lambda e: e.memory.sampler_bytes_per_logit),
         "workspace_copies": engine(lambda e: float(e.memory.workspace_copies)),
         "load_copy": engine(lambda e: float(e.memory.load_copy)),

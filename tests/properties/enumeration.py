@@ -9,23 +9,25 @@ from fractions import Fraction
 ZERO = Fraction(0)
 
 
-def carries(rates, capacity, needs):
-    """Replicas carry every bucket when no bucket prices say otherwise (duality).
+def rows(rates, needs):
+    """(weight of each option, need) that decide whether replicas carry every bucket, by duality.
 
-    The gap of the dual is piecewise linear in the prices, so its corners decide: prices at which an
-    option is indifferent between two buckets, or a price is zero.
+    The gap of the dual is piecewise linear in the prices of the buckets, so its corners decide: prices at
+    which an option is indifferent between two buckets, or a price is zero.
     """
-    buckets = len(needs)
-    if buckets == 1:
-        return sum(c * r[0] for c, r in zip(capacity, rates, strict=True)) >= needs[0]
-    return all(
-        sum(
-            c * max(p * r for p, r in zip(prices, row, strict=True))
-            for c, row in zip(capacity, rates, strict=True)
-        )
-        >= sum(p * d for p, d in zip(prices, needs, strict=True))
-        for prices in corners(rates, buckets)
-    )
+    if len(needs) == 1:
+        return [([row[0] for row in rates], needs[0])]
+    found = set()
+    for prices in corners(rates, len(needs)):
+        weights = [max(p * r for p, r in zip(prices, row, strict=True)) for row in rates]
+        need = sum(p * d for p, d in zip(prices, needs, strict=True))
+        scale = Fraction(math.lcm(*(x.denominator for x in [*weights, need])))
+        found.add((tuple(int(w * scale) for w in weights), int(need * scale)))
+    return list(found)
+
+
+def carries(rows, capacity):
+    return all(sum(c * w for c, w in zip(capacity, weights, strict=True)) >= need for weights, need in rows)
 
 
 def corners(rates, buckets):
@@ -58,20 +60,23 @@ def losses(counts, spares):
             yield lost
 
 
-def pool_fine(demand, options, counts):
+def pool_rows(demand, options):
+    live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
+    rates = [[option.rates_rps[b] * demand.max_utilization for b in live] for option in options]
+    return rows(rates, [demand.demand_rps[b] for b in live])
+
+
+def pool_fine(demand, decisive, counts):
     used = [count > 0 for count in counts]
     if sum(counts) < demand.min_replicas or (not demand.mix and sum(used) != 1):
         return False
-    live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
-    rates = [[option.rates_rps[b] * demand.max_utilization for b in live] for option in options]
-    needs = [demand.demand_rps[b] for b in live]
     spares = demand.spares.count
     if demand.spares.kind == "per_option":
         if any(0 < count < spares for count in counts):
             return False
-        return carries(rates, [max(0, count - spares) for count in counts], needs)
+        return carries(decisive, [max(0, count - spares) for count in counts])
     return all(
-        carries(rates, [count - gone for count, gone in zip(counts, lost, strict=True)], needs)
+        carries(decisive, [count - gone for count, gone in zip(counts, lost, strict=True)])
         for lost in losses(counts, spares)
     )
 
@@ -166,10 +171,9 @@ def best_keys(problem):
     pools = [[o for o in problem.options if o.pool == demand.pool] for demand in problem.demands]
     fine = []
     for demand, options in zip(problem.demands, pools, strict=True):
-        tops = most(demand, options)
-        fine.append(
-            [c for c in itertools.product(*(range(top + 1) for top in tops)) if pool_fine(demand, options, c)]
-        )
+        tops, decisive = most(demand, options), pool_rows(demand, options)
+        ways = itertools.product(*(range(top + 1) for top in tops))
+        fine.append([counts for counts in ways if pool_fine(demand, decisive, counts)])
     best = None
     for combo in itertools.product(*fine):
         counts = {

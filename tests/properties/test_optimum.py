@@ -13,7 +13,7 @@ from planner.constraints.choice_check import broken
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Spares, Supply
 from planner.solver.solve import solve
 
-PROBLEMS = 260
+PROBLEMS = 600
 
 
 MOST_PLANS = 6000
@@ -33,7 +33,7 @@ def any_problem(rng: random.Random) -> ChoiceProblem:
         Supply(
             f"s{i}", f"g{rng.randint(0, 1)}", purchase, rng.choice([3, 4, 6, 8]), Fraction(rng.randint(2, 12))
         )
-        for i in range(rng.randint(1, 2))
+        for i in range(rng.randint(1, 3))
     )
     workloads = rng.choice([1, 1, 1, 2])
     options, demands = [], []
@@ -58,7 +58,7 @@ def any_problem(rng: random.Random) -> ChoiceProblem:
                 )
             )  # fmt: skip
     limits = Limits(
-        {f"g{i}": rng.randint(2, 24) for i in range(2) if rng.random() < 0.25},
+        {f"g{i}": rng.randint(2, 24) for i in range(2) if rng.random() < 0.4},
         Fraction(rng.randint(10, 90)) if rng.random() < 0.2 else None,
         rng.randint(4, 30) if rng.random() < 0.2 else None,
         rng.choice(["cost", "cost", "cost", "gpus", "power"]),
@@ -75,8 +75,9 @@ def random_option(rng, name, workload, role, supply, buckets):
     )
     return Option(
         name, workload, role, supply.id, supply.gpu, gpus, rates,
-        usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2), power_w=Fraction(rng.randint(1, 4) * 100), ttft_s=Fraction(rng.randint(1, 5)),
-        transfer_s=Fraction(rng.randint(0, 4)), kv=rng.choice([None, None, "bf16", "fp8"]),
+        usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2), power_w=Fraction(rng.randint(1, 4) * 100),
+        ttft_s=Fraction(rng.randint(1, 5)), transfer_s=Fraction(rng.randint(0, 4)),
+        kv=rng.choice([None, None, "bf16", "fp8"]),
     )  # fmt: skip
 
 

@@ -31,10 +31,8 @@ def test_wide_rows_cut_off_nothing(step):
     weights, needed = [F(1, 3**40), F(1, 7**30)], F(1, 3**38) + F(1, 7**31)
     row = cover_row(weights, needed, [20, 20], step)
     assert sum(w * 20 for w in row.weights) + row.needed < LARGEST_SUM
-    assert all(
-        w >= exact / needed * row.needed
-        for w, exact in zip(row.weights, map(lambda x: min(x, needed), weights))
-    )
+    true = [min(weight, needed) / needed * row.needed for weight in weights]
+    assert all(mine >= other for mine, other in zip(row.weights, true, strict=True))
 
 
 def test_the_last_step_rounds_to_the_safe_side():
