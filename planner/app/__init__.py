@@ -14,6 +14,7 @@ from planner.app.data import (
 from planner.app.estimate import estimate
 from planner.app.fit import fit
 from planner.app.plan import plan
+from planner.app.reference import reference
 
 __all__ = [
     "add_model",
@@ -23,6 +24,7 @@ __all__ = [
     "estimate",
     "fit",
     "plan",
+    "reference",
     "rules_check",
     "rules_list",
     "rules_show",

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from planner.errors import input_error
 from planner.schema.problem import Demand
 from planner.schema.traces import TraceLengths
 
@@ -17,7 +18,10 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
     """The rate to carry and the rate that divides the cost per token.
 
     Of hourly rates the largest and their mean; of a trace the busiest five minutes and the mean,
-    rounded up to a thousandth of a request per second.
+    rounded up to a thousandth of a request per second. A stated mean comes before a counted one.
+
+    Raises:
+        InputError: a trace without times.
     """
     if demand.peak_rps is not None:
         peak = Fraction(demand.peak_rps)
@@ -27,13 +31,17 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
         mean = Fraction(demand.mean_rps) if demand.mean_rps is not None else sum(hours) / len(hours)
         return max(hours), mean
     assert trace is not None
-    assert trace.arrival_s is not None, "the loader refuses a demand trace without times"
+    if trace.arrival_s is None:
+        raise input_error(
+            f"trace {demand.trace}", "demand.trace", "no arrival times", "a trace with times, or demand.peak_rps"
+        )
     span_s = max(float(trace.arrival_s[-1]), 1.0)
     window_s = min(_WINDOW_S, span_s)
     counts = np.bincount((trace.arrival_s // window_s).astype(np.int64))
     busiest = float(counts.max()) / window_s
     mean_rate = trace.arrival_s.size / span_s
-    return _up(max(busiest, mean_rate)), _up(mean_rate)
+    mean = Fraction(demand.mean_rps) if demand.mean_rps is not None else _up(mean_rate)
+    return _up(max(busiest, mean_rate)), mean
 
 
 def _up(rate: float) -> Fraction:

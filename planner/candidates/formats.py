@@ -23,7 +23,10 @@ def weight_formats(
     down to 8 bits; 4-bit formats only when named or when the checkpoint is published in one.
 
     Args:
-        named: from the problem. model: the model. formats: of the catalog. find: by id or alias.
+        named: from the problem.
+        model: with the format of its checkpoint.
+        formats: of the catalog.
+        find: format by id or alias.
         everything: also list the formats that are not allowed, marked so (to explain infeasibility).
     """
     stored = [item for item in formats if item.weights]
@@ -47,7 +50,14 @@ def kv_formats(
     find: Callable[[str], NumberFormat | None],
     everything: bool,
 ) -> tuple[AllowedFormat, ...]:
-    """KV formats to try: the named ones, by default 16 and 8 bits."""
+    """KV formats to try: the named ones, by default 16 and 8 bits.
+
+    Args:
+        named: from the problem.
+        formats: of the catalog.
+        find: format by id or alias.
+        everything: also list the formats that are not allowed, marked so (to explain infeasibility).
+    """
     stored = [item for item in formats if item.kv]
     if named is not None:
         allowed = {item.id for name in named if (item := find(name)) is not None}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator, Offer, PriceList
+from planner.schema.catalog_index import folded
 from planner.schema.plan import OfferTaken
 from planner.schema.problem import Fleet
 
@@ -21,15 +24,18 @@ def lots(
     """Every lot that the fleet may buy, cheapest first among equals.
 
     A GPU that has a price or a stock from the user is bought in servers of ``node_size`` (the
-    catalog's figure by default): singly, or whole under ``purchase: node``. Any other GPU is bought
-    as an on-demand instance of a price list, whole. Of instances that differ only in price and place,
-    the cheapest stays.
+    catalog's figure by default): singly, or whole under ``purchase: node``. Without a price of the
+    user it costs what the cheapest offer asks for one GPU. Any other GPU is bought as an on-demand
+    instance of a price list, whole. Of instances that differ only in price and place, the cheapest
+    stays.
 
     Args:
-        fleet: the problem's fleet. find: accelerator by id or alias. price_lists: of the catalog.
+        fleet: the problem's fleet.
+        find: accelerator by id or alias.
+        price_lists: of the catalog.
     """
     named = _named(fleet, find)
-    offers = [offer for offer in _offers(fleet, price_lists) if offer[1].usable]
+    offers = _offers(fleet, price_lists)
     prices = {find_id(find, name): price for name, price in (fleet.prices or {}).items()}
     stocked = {find_id(find, name) for name in fleet.stock}
     result: list[Lot] = []
@@ -39,12 +45,23 @@ def lots(
         if not by_gpu:
             result += _instances(accelerator, name, own)
             continue
-        price = prices.get(accelerator.id) or _cheapest(own)
-        if accelerator.id in prices:
-            price = prices[accelerator.id]
+        price = prices[accelerator.id] if accelerator.id in prices else _cheapest(own)
         if price is not None:
             result.append(_servers(fleet, accelerator, name, price))
-    return tuple(result)
+    return _told_apart(result)
+
+
+def unpriced(fleet: Fleet, find: Callable[[str], Accelerator | None], bought: Iterable[Lot]) -> tuple[str, ...]:
+    """Names of the problem that no lot stands for: neither the user nor a price list has a price.
+
+    Args:
+        fleet: the problem's fleet.
+        find: accelerator by id or alias.
+        bought: the lots of this fleet.
+    """
+    known = {lot.accelerator.id for lot in bought}
+    wanted = fleet.accelerators if fleet.accelerators is not None else (*(fleet.prices or {}), *fleet.stock)
+    return tuple(dict.fromkeys(name for name in wanted if find_id(find, name) not in known))
 
 
 def find_id(find: Callable[[str], Accelerator | None], name: str) -> str:
@@ -65,11 +82,12 @@ def _wanted(
     find: Callable[[str], Accelerator | None],
     offers: list[Offer],
 ) -> list[tuple[Accelerator, str]]:
-    """The accelerators to consider: those named, else those with a price."""
+    """The accelerators to consider: those listed, else those with a price or stock from the user, else
+    all that an offer sells."""
     if fleet.accelerators is not None:
         ids = [find_id(find, name) for name in fleet.accelerators]
     elif fleet.prices is not None:
-        ids = [find_id(find, name) for name in fleet.prices]
+        ids = [find_id(find, name) for name in (*fleet.prices, *fleet.stock)]
     else:
         ids = sorted({find_id(find, offer.accelerator) for offer in offers})
     found = [(find(item), named.get(item, item)) for item in dict.fromkeys(ids)]
@@ -77,16 +95,29 @@ def _wanted(
 
 
 def _offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
+    """Usable offers of the providers and regions that the fleet names, with the id of their price list."""
+    providers = None if fleet.providers is None else {folded(name) for name in fleet.providers}
+    regions = None if fleet.regions is None else {folded(name) for name in fleet.regions}
     chosen = []
     for prices in price_lists:
-        if fleet.providers is not None and prices.id not in fleet.providers:
+        names = {folded(name) for name in (prices.id, prices.name, *prices.aliases)}
+        if providers is not None and not names & providers:
             continue
         chosen += [
             (prices.id, offer)
             for offer in prices.offers
-            if fleet.regions is None or offer.region in fleet.regions
+            if offer.usable and (regions is None or folded(offer.region) in regions)
         ]
     return chosen
+
+
+def _told_apart(found: Sequence[Lot]) -> tuple[Lot, ...]:
+    """Lots with ids of their own: one instance name may stand for several sizes or accelerators."""
+    uses = Counter(lot.id for lot in found)
+    return tuple(
+        lot if uses[lot.id] == 1 else replace(lot, id=f"{lot.id}/{lot.unit_gpus}x-{lot.accelerator.id}")
+        for lot in found
+    )
 
 
 def _cheapest(offers: list[tuple[str, Offer]]) -> Decimal | None:

@@ -102,18 +102,28 @@ def plan(
 app.command()(fit)
 app.command()(estimate)
 
-DOCUMENTS = ["problem", "plan", "observation"]
+DOCUMENTS = ["problem", "plan", "observation", "reference"]
 
 
 @app.command()
 def schema(
-    document: Annotated[str, Argument(metavar="DOCUMENT", help="problem, plan or observation.")],
+    document: Annotated[
+        str,
+        Argument(
+            metavar="DOCUMENT", help="problem, plan, observation, or reference (all keys and rules in words)."
+        ),
+    ],
     out: OutFile = None,
 ) -> None:
     """Print the JSON Schema of a document."""
     if document not in DOCUMENTS:
         raise faults.choice_fault("planner schema", "DOCUMENT", document, DOCUMENTS)
     answer = Answer(as_json=True, out=out)
+    if document == "reference":
+        from planner import app as use_cases
+
+        answer.give(lambda: use_cases.reference().encode(), lambda: "")
+        raise Exit(faults.ANSWERED)
     from planner.report import json_document
 
     noun = getattr(import_module(f"planner.schema.{document}"), document.capitalize())

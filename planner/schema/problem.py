@@ -53,7 +53,9 @@ class Precision(Noun):
     """Formats that the quality target allows."""
 
     weights: tuple[str, ...] | None = None
+    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits."""
     kv: tuple[str, ...] | None = None
+    """Formats of the KV cache; default: 16 and 8 bits."""
 
     @model_validator(mode="after")
     def _not_empty(self) -> Precision:
@@ -122,18 +124,27 @@ class Workload(Noun):
     """Catalog archetype that gives lengths and limits where the problem does not."""
     demand: Demand
     lengths: Lengths | None = None
+    """Prompt and answer lengths."""
     slo: Slo = Slo()
+    """Latency limits."""
     precision: Precision = Precision()
+    """Formats that the quality target allows."""
     prefix_cache_hit: Share = Decimal(0)
     """Share of prompt tokens found in the prefix cache."""
     engine: str = "vllm"
+    """Serving engine, by catalog id or alias."""
     lora: Lora | None = None
+    """Adapters served beside the base model."""
     images: Images | None = None
+    """Images in the prompts of a vision model."""
     buckets: dict[str, Annotated[Decimal, Field(gt=0, le=1)]] | None = None
     """Shares of requests per bucket of the worker table."""
     min_replicas: Positive | None = None
+    """Overrides the fleet's."""
     redundancy: Count | Redundancy | None = None
+    """Overrides the fleet's."""
     headroom: Headroom | None = None
+    """Overrides the fleet's."""
     storage: str | None = None
     """Where weights are loaded from: a storage of the catalog."""
 
@@ -160,7 +171,9 @@ class Fleet(Noun):
     regions: tuple[str, ...] | None = None
     """Regions to buy in, as the price lists write them; default: all."""
     budget: UsdPerHour | None = None
+    """Money per hour at most."""
     max_gpus: Count | None = None
+    """GPUs bought at most, idle ones in bought servers included."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None
@@ -168,9 +181,13 @@ class Fleet(Noun):
     network: BytesPerSecond | str | None = None
     """Between servers, one way and per GPU: a bandwidth, or a network of the catalog."""
     headroom: Headroom = Headroom()
+    """Memory and capacity kept free."""
     max_utilization: Annotated[Share, Field(gt=0)] = Decimal(1)
+    """Load of a replica over its capacity, at most."""
     min_replicas: Positive = 1
+    """Replicas of a workload at least, all counted."""
     redundancy: Count | Redundancy = 0
+    """Replicas of a pool that may be lost while the rest still carries the demand."""
 
     @model_validator(mode="after")
     def _not_empty(self) -> Fleet:
@@ -183,11 +200,17 @@ class Search(Noun):
     """What the search may choose from; absent lists mean everything that can run."""
 
     modes: tuple[Mode, ...] = ("aggregated",)
+    """Ways to serve."""
     tp: tuple[Positive, ...] | None = None
+    """Tensor-parallel degrees."""
     pp: tuple[Positive, ...] | None = None
+    """Pipeline stages."""
     ep: tuple[Positive, ...] | None = None
+    """Expert-parallel degrees."""
     attention_dp: tuple[Positive, ...] | None = None
+    """Attention-data-parallel ranks."""
     max_batch: tuple[Positive, ...] | None = None
+    """Batch caps; the largest that fits memory is the ceiling."""
     batched_tokens: tuple[Positive, ...] | None = None
     """Chunk of chunked prefill; default: the engine's."""
     mix: bool = True
@@ -201,9 +224,13 @@ class Problem(Noun):
 
     name: Name
     workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
+    """What must be served."""
     fleet: Fleet = Fleet()
+    """What may be bought."""
     search: Search = Search()
+    """What may be chosen from."""
     objective: Literal["cost", "cost_per_token", "gpus", "power"] = "cost"
+    """What is minimized."""
     confidence: Annotated[Share, Field(ge=Decimal("0.5"), lt=1)] | None = None
     """Probability with which modelled numbers keep their limits; default 80 % (measured tables 50 %)."""
     workers: str | None = None

@@ -53,7 +53,7 @@ class _Judge:
         self.demands = {demand.pool: demand for demand in self.problem.demands}
 
     def useful(self, option: Option) -> bool:
-        """It can carry something (everything, where options may not be mixed)."""
+        """It can carry something, or everything where options may not be mixed; else it is no option."""
         demand = self.demands.get(option.pool)
         if demand is None:
             return False

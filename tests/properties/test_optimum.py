@@ -28,7 +28,7 @@ def random_problem(rng: random.Random) -> ChoiceProblem:
 
 
 def any_problem(rng: random.Random) -> ChoiceProblem:
-    purchase = rng.choice(["gpu", "unit", "unit", "option"])
+    purchase = rng.choice(["gpu", "unit", "option"])
     supplies = tuple(
         Supply(
             f"s{i}", f"g{rng.randint(0, 1)}", purchase, rng.choice([3, 4, 6, 8]), Fraction(rng.randint(2, 12))
@@ -58,23 +58,21 @@ def any_problem(rng: random.Random) -> ChoiceProblem:
                 )
             )  # fmt: skip
     limits = Limits(
-        {f"g{i}": rng.randint(2, 24) for i in range(2) if rng.random() < 0.4},
-        Fraction(rng.randint(10, 90)) if rng.random() < 0.2 else None,
-        rng.randint(4, 30) if rng.random() < 0.2 else None,
+        {f"g{i}": rng.randint(4, 40) for i in range(2) if rng.random() < 0.4},
+        Fraction(rng.randint(20, 200)) if rng.random() < 0.2 else None,
+        rng.randint(8, 60) if rng.random() < 0.2 else None,
         rng.choice(["cost", "cost", "cost", "gpus", "power"]),
     )
-    couplings = (Coupling("w0", Fraction(rng.randint(3, 9))),) if len(demands) > workloads else ()
+    couplings = (Coupling("w0", Fraction(rng.randint(4, 9))),) if len(demands) > workloads else ()
     return ChoiceProblem(tuple(options), supplies, tuple(demands), limits, couplings)
 
 
 def random_option(rng, name, workload, role, supply, buckets):
     gpus = rng.choice([1, 2, 3, 4, 5, 8, 9])
-    rates = tuple(
-        Fraction(rng.choice([0, 2, 3, 4, 5, 6, 8]), 1) if buckets > 1 else Fraction(rng.randint(2, 8))
-        for _ in range(buckets)
-    )
+    rates = [Fraction(rng.randint(2, 8) if rng.random() < 0.85 else 0) for _ in range(buckets)]
+    rates[rng.randrange(buckets)] = Fraction(rng.randint(2, 8))
     return Option(
-        name, workload, role, supply.id, supply.gpu, gpus, rates,
+        name, workload, role, supply.id, supply.gpu, gpus, tuple(rates),
         usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2), power_w=Fraction(rng.randint(1, 4) * 100),
         ttft_s=Fraction(rng.randint(1, 5)), transfer_s=Fraction(rng.randint(0, 4)),
         kv=rng.choice([None, None, "bf16", "fp8"]),

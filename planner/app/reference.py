@@ -1,0 +1,29 @@
+"""The generated reference page."""
+
+from __future__ import annotations
+
+from planner.app.data import rules_list, rules_show
+from planner.constraints.registry import CANDIDATE_CONSTRAINTS
+from planner.loaders.catalog import load_catalog
+from planner.report.reference import markdown
+from planner.schema.problem import Problem
+
+
+def reference() -> str:
+    """Keys of the problem file, constraints, rules and judgement, as Markdown."""
+    catalog = load_catalog()
+    judgement = catalog.find("judgement", "planning").parameters
+    return markdown(
+        Problem.model_json_schema(),
+        [(f"`{item.id}:W`", item.title, item.unit, item.source) for item in CANDIDATE_CONSTRAINTS],
+        [rules_show(str(rule["id"])) for rule in rules_list()],
+        [
+            (
+                f"`{name}`",
+                f"{entry.value:g}",
+                entry.unit,
+                f"{entry.meaning} ({entry.low:g} to {entry.high:g})",
+            )
+            for name, entry in judgement.items()
+        ],
+    )
