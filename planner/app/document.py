@@ -106,16 +106,21 @@ def objective(problem: Problem, choice: Choice, cases: Mapping[str, Case]) -> Ob
     )
 
 
+def solver_name() -> str:
+    """Name and version of the solver."""
+    return f"ortools {version('ortools')} CP-SAT"
+
+
 def provenance(cases: Mapping[str, Case], run: Run, candidates: int) -> Provenance:
     """Versions, seed and how much was looked at."""
     first = next(iter(cases.values()), None)
     return Provenance(
-        planner=version("llm-fleet-planner"),
+        planner=run.version,
         seed=run.seed,
-        solver=f"ortools {version('ortools')} CP-SAT",
+        solver=solver_name(),
         confidence=first.confidence if first is not None else 0.5,
         candidates=candidates,
-        timing_s={name: round(value, 3) for name, value in run.spent_s.items()} if run.timing else None,
+        timing_s=run.timings(),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 
 @dataclass
@@ -17,6 +18,15 @@ class Run:
     progress: Callable[[str], None] | None = None
     timing: bool = False
     spent_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """Version of this program."""
+        return version("llm-fleet-planner")
+
+    def timings(self) -> dict[str, float] | None:
+        """Wall time by step, if asked for: answers are the same bytes without it."""
+        return {name: round(value, 3) for name, value in self.spent_s.items()} if self.timing else None
 
     def step(self, name: str, text: str) -> _Step:
         """Tell about a step and take its time."""

@@ -1,65 +1,32 @@
-"""Every configuration of a workload on every lot, and what planning rules may ask of it."""
+"""Every configuration of a workload on every lot."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner.schema.candidates import AllowedFormat, Candidates, Column, IntArray, Lot
-from planner.schema.catalog import Calibration, Engine, NumberFormat
+from planner.candidates.attributes import attributes, configuration_name
+from planner.candidates.layouts import Layout, Space, divides, heads_divide, layouts, whole_units
+from planner.schema.candidates import AllowedFormat, BoolArray, Candidates, IntArray, Lot
+from planner.schema.catalog import NumberFormat
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
-from planner.schema.problem import Search
 
-_POWERS = (1, 2, 4, 8, 16, 32, 64)
-_STAGES = (1, 2, 4, 8, 16)
-_LARGEST_REPLICA_GPUS = 256
+__all__ = ["Holds", "Space", "attention_format", "enumerate_candidates", "heads_divide"]
 
 Holds = Callable[[Sequence[Configuration]], IntArray]
 """Sequences of the workload's length that each configuration holds in memory (0: does not fit)."""
 
 
 @dataclass(frozen=True)
-class Space:
-    """What the configurations of one workload are made of."""
-
-    model: ModelFacts
-    engine: Engine
-    calibration: Calibration
-    weights: tuple[AllowedFormat, ...]
-    kv: tuple[AllowedFormat, ...]
-    find_format: Callable[[str], NumberFormat | None]
-    search: Search
-    network_bytes_per_s: float
-    network_latency_s: float
-    chunks: tuple[int, ...]
-    """Tokens in one step at most: the chunks of chunked prefill to try."""
-    stages_always: bool
-    """Pipeline stages are tried everywhere (the rule against them inside a server is off)."""
-
-
-@dataclass(frozen=True)
 class _Site:
-    """What a configuration needs to know of a lot."""
+    """Lots that are equal in everything but price and place."""
 
     lot: Lot
     members: tuple[int, ...]
-    """Indices of the lots that are equal in this respect."""
-
-
-@dataclass(frozen=True)
-class _Layout:
-    tp: int
-    pp: int
-    ep: int
-    attention_dp: int
-
-    @property
-    def group(self) -> int:
-        return self.tp * self.attention_dp
+    """Indices of the lots."""
 
 
 def enumerate_candidates(space: Space, lots: Sequence[Lot], holds: Holds) -> Candidates:
@@ -70,16 +37,17 @@ def enumerate_candidates(space: Space, lots: Sequence[Lot], holds: Holds) -> Can
     rules and limits are.
 
     Args:
-        space: model, formats, engine and search lists. lots: what can be bought. holds: memory model.
+        space: model, formats, engine and search lists.
+        lots: what can be bought.
+        holds: memory model.
     """
-    builder = _Builder(space)
-    sites = _sites(lots)
-    for site in sites:
-        builder.add_site(site, pp_values=(1,))
-    builder.mark_fits(holds)
-    for site in sites:
+    builder = _Builder(space, _sites(lots), holds)
+    for site in range(len(builder.sites)):
+        builder.add_site(site, deeper=False)
+    builder.mark_fits()
+    for site in range(len(builder.sites)):
         builder.add_stages(site)
-    return builder.finish(holds)
+    return builder.finish()
 
 
 def _sites(lots: Sequence[Lot]) -> list[_Site]:
@@ -93,161 +61,145 @@ def _sites(lots: Sequence[Lot]) -> list[_Site]:
 class _Builder:
     """Collects configurations once each and remembers where they may be placed."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, sites: Sequence[_Site], holds: Holds) -> None:
         self.space = space
+        self.sites = sites
+        self.holds = holds
         self.index: dict[tuple[object, ...], int] = {}
         self.configurations: list[Configuration] = []
-        self.allowed: list[bool] = []
-        self.placed: list[tuple[int, int, int]] = []
-        self.site_of: list[tuple[str, int, str]] = []
         self.link_gpus: list[int] = []
-        self.fitting: set[tuple[str, int, str]] = set()
-        """Accelerator, largest group and weight format for which one unit holds the model."""
+        self.allowed: list[bool] = []
+        self.divides: list[bool] = []
+        self.within: list[bool] = []
+        """The tensor-parallel group lies where it may."""
+        self.held = np.zeros(0, dtype=np.int64)
+        self.placed: list[tuple[int, int, int]] = []
+        """Configuration, site, whole units."""
+        self.fitting: set[tuple[int, str]] = set()
+        """Site and weight format for which one unit holds the model on its fast link."""
 
-    def add_site(self, site: _Site, pp_values: tuple[int, ...], formats: set[str] | None = None) -> None:
+    def add_site(self, site: int, deeper: bool, formats: set[str] | None = None) -> None:
         """Add every layout and format on one site (only the weight formats named, if any are)."""
-        for layout in _layouts(self.space, site.lot, pp_values):
-            for weights in self.space.weights:
-                if formats is not None and weights.format.id not in formats:
-                    continue
+        lot = self.sites[site].lot
+        found = [layout for layout in layouts(self.space, lot.group_limit_gpus, deeper) if _linked(lot, layout)]
+        for weights in self.space.weights:
+            if formats is None or weights.format.id in formats:
+                attention = attention_format(self.space.model, weights.format, self.space.find_format)
                 for kv in self.space.kv:
-                    self._add(site, layout, weights, kv)
+                    for layout in found:
+                        self._add(site, layout, weights, attention, kv)
 
-    def add_stages(self, site: _Site) -> None:
+    def mark_fits(self) -> None:
+        """Note where GPUs of one unit hold a sequence; called between single stages and pipelines.
+
+        A group that leaves the fast link does not count: rules mostly refuse it, and then a pipeline
+        of smaller groups is what such a server can run.
+        """
+        self._measure()
+        self.fitting = {
+            (site, self.configurations[index].weights.id)
+            for index, site, _ in self.placed
+            if self.held[index] > 0 and self.configurations[index].fast_link and self.within[index]
+        }
+
+    def add_stages(self, site: int) -> None:
         """Add pipelines where a single unit does not hold the model, or has no fast link to share it."""
-        wanted = self.space.search.pp or _STAGES
-        deeper = tuple(value for value in wanted if 1 < value <= self.space.model.layers)
+        free = self.space.stages_always or self.sites[site].lot.accelerator.link.kind == "none"
         formats = {
             item.format.id
             for item in self.space.weights
-            if self.space.stages_always
-            or site.lot.accelerator.link.kind == "none"
-            or (*_site_key(site.lot), item.format.id) not in self.fitting
+            if free or (site, item.format.id) not in self.fitting
         }
-        if deeper and formats:
-            self.add_site(site, deeper, formats)
+        if formats:
+            self.add_site(site, deeper=True, formats=formats)
 
-    def mark_fits(self, holds: Holds) -> None:
-        """Note where one unit holds at least one sequence (called before pipelines are added)."""
-        if self.configurations:
-            held = holds(self.configurations)
-            self.fitting = {key for index, key in self._pairs() if held[index] > 0}
-
-    def _pairs(self) -> Iterator[tuple[int, tuple[str, int, str]]]:
-        yield from ((index, self.site_of[position]) for position, (index, _, _) in enumerate(self.placed))
-
-    def _add(self, site: _Site, layout: _Layout, weights: AllowedFormat, kv: AllowedFormat) -> None:
-        lot, gpus = site.lot, layout.group * layout.pp
-        spans = gpus > lot.unit_gpus and gpus > lot.link_gpus
-        fast = layout.group <= lot.link_gpus
-        units = _whole_units(lot, layout)
-        for chunk in self.space.chunks:
-            key = (lot.accelerator.id, weights.format.id, kv.format.id, layout, fast, spans, chunk)
-            index = self.index.get(key)
-            if index is None:
-                index = self._new(lot, layout, weights, kv, fast, spans, chunk)
-                self.index[key] = index
-            for member in site.members:
-                self.placed.append((index, member, units))
-                self.site_of.append((*_site_key(lot), weights.format.id))
-
-    def _new(
-        self,
-        lot: Lot,
-        layout: _Layout,
-        weights: AllowedFormat,
-        kv: AllowedFormat,
-        fast: bool,
-        spans: bool,
-        chunk: int,
-    ) -> int:
-        space = self.space
-        self.configurations.append(
-            Configuration(
-                model=space.model,
-                accelerator=lot.accelerator,
-                weights=weights.format,
-                attention_weights=attention_format(space.model, weights.format, space.find_format),
-                kv=kv.format,
-                engine=space.engine,
-                calibration=space.calibration,
-                tp=layout.tp,
-                pp=layout.pp,
-                ep=layout.ep,
-                attention_dp=layout.attention_dp,
-                batched_tokens=chunk,
-                node_gpus=lot.unit_gpus,
-                fast_link=fast,
-                spans_servers=spans,
-                network_bytes_per_s=space.network_bytes_per_s if spans else 0.0,
-                network_latency_s=space.network_latency_s if spans else 0.0,
-            )
-        )
-        self.allowed.append(weights.allowed and kv.allowed)
-        self.link_gpus.append(lot.link_gpus)
-        return len(self.configurations) - 1
-
-    def finish(self, holds: Holds) -> Candidates:
+    def finish(self) -> Candidates:
         """The candidates with their attributes."""
-        held = holds(self.configurations) if self.configurations else np.zeros(0, dtype=np.int64)
+        self._measure()
         fits = np.zeros(len(self.configurations), dtype=bool)
-        for index, key in self._pairs():
-            fits[index] |= key in self.fitting
-        placed = np.array(self.placed, dtype=np.int64).reshape(-1, 3)
+        for index, site, _ in self.placed:
+            fits[index] |= (site, self.configurations[index].weights.id) in self.fitting
+        rows = [
+            (index, member, units)
+            for index, site, units in self.placed
+            for member in self.sites[site].members
+        ]
+        placed = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return Candidates(
             configurations=tuple(self.configurations),
             names=tuple(configuration_name(item) for item in self.configurations),
-            attributes=self._attributes(held, fits),
-            structural={"precision": ~np.array(self.allowed, dtype=bool)},
+            attributes=attributes(self.configurations, self.link_gpus, self.held, fits),
+            structural={
+                "precision": _not(self.allowed),
+                "divisibility": _not(self.divides),
+                "interconnect": _not(self.within),
+            },
             placed_configuration=placed[:, 0],
             placed_lot=placed[:, 1],
             placed_units=placed[:, 2],
         )
 
-    def _attributes(self, held: IntArray, fits: Column) -> dict[str, Column]:
-        items = self.configurations
-        supports = self.space.engine.supports
-        tp = np.array([item.tp for item in items], dtype=np.int64)
-        return {
-            "tp": tp,
-            "pp": np.array([item.pp for item in items], dtype=np.int64),
-            "ep": np.array([item.ep for item in items], dtype=np.int64),
-            "attention_dp": np.array([item.attention_dp for item in items], dtype=np.int64),
-            "gpus_per_replica": np.array([item.gpus for item in items], dtype=np.int64),
-            "node_gpus": np.array([item.node_gpus for item in items], dtype=np.int64),
-            "link_kind": _words(item.accelerator.link.kind for item in items),
-            "link_domain_gpus": np.array(self.link_gpus, dtype=np.int64),
-            "fast_link": np.array([item.fast_link or item.tp * item.attention_dp == 1 for item in items]),
-            "measured_all_reduce": np.array([_measured(item) for item in items]),
-            "spans_servers": np.array([item.spans_servers for item in items]),
-            "weights_format": _words(item.weights.id for item in items),
-            "kv_format": _words(item.kv.id for item in items),
-            "weights_bits": np.array([item.weights.nominal_bits for item in items], dtype=np.int64),
-            "kv_bits": np.array([item.kv.nominal_bits for item in items], dtype=np.int64),
-            "weights_native": np.array([weights_native(item) for item in items]),
-            "weights_supported": np.array([item.weights.id in supports.weights for item in items]),
-            "kv_supported": np.array([item.kv.id in supports.kv for item in items]),
-            "vendor_supported": np.array([item.accelerator.vendor in supports.vendors for item in items]),
-            "attention_dp_supported": np.full(len(items), supports.attention_dp),
-            "pipeline_supported": np.full(len(items), supports.pipeline),
-            "smallest_tp_that_fits": self._smallest_tp(held),
-            "fits_one_node": fits,
-            "is_moe": np.full(len(items), self.space.model.moe_layers > 0),
-            "architecture": _words(item.accelerator.architecture for item in items),
-            "engine": _words(item.engine.id for item in items),
-        }
+    def _measure(self) -> None:
+        """Ask the memory model about the configurations that are new."""
+        new = self.configurations[self.held.size :]
+        if new:
+            self.held = np.concatenate([self.held, self.holds(new)])
 
-    def _smallest_tp(self, held: IntArray) -> IntArray:
-        """Smallest tensor-parallel degree that holds a sequence, among equals in all but the degree."""
+    def _add(
+        self, site: int, layout: Layout, weights: AllowedFormat, attention: NumberFormat, kv: AllowedFormat
+    ) -> None:
+        lot = self.sites[site].lot
+        spans = layout.gpus > lot.unit_gpus and layout.gpus > lot.link_gpus
+        # Stages of single PCIe cards in one server talk over PCIe; between servers over the network.
+        bare = layout.pp > 1 and lot.link_gpus == 1 < lot.unit_gpus
+        fast = layout.group <= lot.link_gpus and not bare
+        server = lot.unit_gpus if spans else 0
+        units = whole_units(lot, layout)
+        for chunk in self.space.chunks:
+            key = (lot.accelerator.id, weights.format.id, kv.format.id, layout, fast, server, chunk)
+            index = self.index.get(key)
+            if index is None:
+                index = self.index[key] = len(self.configurations)
+                self.configurations.append(
+                    self._configuration(lot, layout, weights.format, attention, kv.format, fast, spans, chunk)
+                )
+                self.link_gpus.append(lot.link_gpus)
+                self.allowed.append(weights.allowed and kv.allowed)
+                self.divides.append(divides(self.space.model, layout))
+                self.within.append(layout.group <= lot.group_limit_gpus)
+            self.placed.append((index, site, units))
 
-        def kind(item: Configuration) -> tuple[object, ...]:
-            return (item.accelerator.id, item.weights.id, item.kv.id, item.pp, item.attention_dp)
-
-        smallest: dict[tuple[object, ...], int] = {}
-        for item, sequences in zip(self.configurations, held, strict=True):
-            if sequences > 0:
-                smallest[kind(item)] = min(item.tp, smallest.get(kind(item), item.tp))
-        return np.array([smallest.get(kind(item), item.tp) for item in self.configurations], dtype=np.int64)
+    def _configuration(
+        self,
+        lot: Lot,
+        layout: Layout,
+        weights: NumberFormat,
+        attention: NumberFormat,
+        kv: NumberFormat,
+        fast: bool,
+        spans: bool,
+        chunk: int,
+    ) -> Configuration:
+        space = self.space
+        return Configuration(
+            model=space.model,
+            accelerator=lot.accelerator,
+            weights=weights,
+            attention_weights=attention,
+            kv=kv,
+            engine=space.engine,
+            calibration=space.calibration,
+            tp=layout.tp,
+            pp=layout.pp,
+            ep=layout.ep,
+            attention_dp=layout.attention_dp,
+            batched_tokens=chunk,
+            node_gpus=lot.unit_gpus,
+            fast_link=fast,
+            spans_servers=spans,
+            network_bytes_per_s=space.network_bytes_per_s if spans else 0.0,
+            network_latency_s=space.network_latency_s if spans else 0.0,
+        )
 
 
 def attention_format(
@@ -259,76 +211,11 @@ def attention_format(
     return weights
 
 
-def weights_native(item: Configuration) -> bool:
-    """The matrix units multiply this weight format directly; otherwise it is weight-only."""
-    return (
-        item.weights.rate == "bf16"
-        and item.weights.nominal_bits == 16
-        or (item.weights.rate in item.accelerator.compute.native)
-    )
+def _linked(lot: Lot, layout: Layout) -> bool:
+    """The catalog knows how the GPUs of a stage reach each other."""
+    known = lot.accelerator.host.pcie_one_way is not None or lot.accelerator.link.measured_all_reduce
+    return layout.group <= lot.link_gpus or bool(known)
 
 
-def configuration_name(item: Configuration) -> str:
-    """Unique text of every choice of a configuration."""
-    parts = [item.accelerator.id, item.engine.id, f"{item.weights.id}+kv-{item.kv.id}", f"tp{item.tp}"]
-    parts += [f"pp{item.pp}"] if item.pp > 1 else []
-    parts += [f"dp{item.attention_dp}"] if item.attention_dp > 1 else []
-    parts += [f"ep{item.ep}"] if item.ep > 1 else []
-    parts += ["pcie"] if not item.fast_link and item.tp * item.attention_dp > 1 else []
-    parts += ["across-servers"] if item.spans_servers else []
-    return " ".join([*parts, f"chunk{item.batched_tokens}"])
-
-
-def _words(items: Iterator[str] | Sequence[str]) -> Column:
-    return np.array(list(items), dtype=object)
-
-
-def _measured(item: Configuration) -> bool:
-    return any(row.gpus == item.tp for row in item.accelerator.link.measured_all_reduce)
-
-
-def _site_key(lot: Lot) -> tuple[str, int]:
-    return (lot.accelerator.id, lot.group_limit_gpus)
-
-
-def _whole_units(lot: Lot, layout: _Layout) -> int:
-    """Units that a replica larger than one takes whole; stages never straddle units."""
-    if layout.group * layout.pp <= lot.unit_gpus:
-        return 0
-    if layout.group > lot.unit_gpus:
-        return math.ceil(layout.group * layout.pp / lot.unit_gpus)
-    return math.ceil(layout.pp / (lot.unit_gpus // layout.group))
-
-
-def _layouts(space: Space, lot: Lot, pp_values: tuple[int, ...]) -> Iterator[_Layout]:
-    search, model = space.search, space.model
-    stages = [value for value in pp_values if search.pp is None or value in search.pp]
-    limit = lot.group_limit_gpus
-    ranks = search.attention_dp or (
-        _POWERS if model.moe_layers and space.engine.supports.attention_dp else (1,)
-    )
-    for tp in search.tp or _POWERS:
-        for attention_dp in ranks:
-            group = tp * attention_dp
-            if group > limit or not heads_divide(model, tp):
-                continue
-            for ep in _expert_degrees(space, group, attention_dp):
-                for pp in stages:
-                    if group * pp <= _LARGEST_REPLICA_GPUS:
-                        yield _Layout(tp, pp, ep, attention_dp)
-
-
-def heads_divide(model: ModelFacts, tp: int) -> bool:
-    """Query heads split evenly, and KV heads split or are replicated evenly."""
-    kv_even = model.is_mla or model.kv_heads % tp == 0 or tp % model.kv_heads == 0
-    return model.query_heads % tp == 0 and kv_even
-
-
-def _expert_degrees(space: Space, group: int, attention_dp: int) -> tuple[int, ...]:
-    """Expert-parallel degrees: whole experts over all GPUs of a stage, or experts split like other weights."""
-    model = space.model
-    if not model.moe_layers:
-        return (1,)
-    natural = (group,) if attention_dp > 1 else (1,)
-    wanted = space.search.ep or natural
-    return tuple(ep for ep in wanted if ep in (1, group) and model.experts % ep == 0)
+def _not(bits: Sequence[bool]) -> BoolArray:
+    return ~np.array(bits, dtype=bool)

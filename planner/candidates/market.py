@@ -60,7 +60,8 @@ def unpriced(fleet: Fleet, find: Callable[[str], Accelerator | None], bought: It
         bought: the lots of this fleet.
     """
     known = {lot.accelerator.id for lot in bought}
-    wanted = fleet.accelerators if fleet.accelerators is not None else (*(fleet.prices or {}), *fleet.stock)
+    stocked = tuple(name for name, count in fleet.stock.items() if count)
+    wanted = fleet.accelerators if fleet.accelerators is not None else (*(fleet.prices or {}), *stocked)
     return tuple(dict.fromkeys(name for name in wanted if find_id(find, name) not in known))
 
 
@@ -112,12 +113,13 @@ def _offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, O
 
 
 def _told_apart(found: Sequence[Lot]) -> tuple[Lot, ...]:
-    """Lots with ids of their own: one instance name may stand for several sizes or accelerators."""
-    uses = Counter(lot.id for lot in found)
-    return tuple(
-        lot if uses[lot.id] == 1 else replace(lot, id=f"{lot.id}/{lot.unit_gpus}x-{lot.accelerator.id}")
-        for lot in found
-    )
+    """Lots with ids of their own: one name of an instance may stand for several sizes or accelerators."""
+    seen: Counter[str] = Counter()
+    result = []
+    for lot in found:
+        seen[lot.id] += 1
+        result.append(lot if seen[lot.id] == 1 else replace(lot, id=f"{lot.id}#{seen[lot.id]}"))
+    return tuple(result)
 
 
 def _cheapest(offers: list[tuple[str, Offer]]) -> Decimal | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -217,7 +217,7 @@ def _case(
     chosen: Sequence[tuple[_View, tuple[Role, ...]]],
     supplies: _Supplies,
 ) -> MeasuredCase:
-    excluded: Counter[str] = Counter()
+    excluded: list[tuple[WorkerRow, tuple[str, ...]]] = []
     options: list[Option] = []
     rows: dict[str, tuple[WorkerRow, ...]] = {}
     demands: list[PoolDemand] = []
@@ -240,7 +240,7 @@ def _case(
     )
     bought = tuple(supply for supply in supplies.found.values() if supply.id in used)
     question = ChoiceProblem(tuple(options), bought, tuple(demands), limits, tuple(couplings))
-    return MeasuredCase(question, rows, dict(sorted(excluded.items())), (*table.notes, *_unchecked(problem)))
+    return MeasuredCase(question, rows, tuple(excluded), (*table.notes, *_unchecked(problem)))
 
 
 def _grouped(rows: Iterable[WorkerRow], role: Role) -> dict[str, list[WorkerRow]]:
@@ -252,7 +252,12 @@ def _grouped(rows: Iterable[WorkerRow], role: Role) -> dict[str, list[WorkerRow]
 
 
 def _option(
-    view: _View, role: Role, name: str, rows: Sequence[WorkerRow], supplies: _Supplies, excluded: Counter[str]
+    view: _View,
+    role: Role,
+    name: str,
+    rows: Sequence[WorkerRow],
+    supplies: _Supplies,
+    excluded: list[tuple[WorkerRow, tuple[str, ...]]],
 ) -> Option:
     """One option: its rates on the buckets that it may serve."""
     first = rows[0]
@@ -262,7 +267,8 @@ def _option(
     for bucket in view.shares:
         row = by_bucket.get(bucket)
         breaks = [] if row is None or row.max_rps == 0 else _breaks(view, row)
-        excluded.update(breaks)
+        if row is not None and breaks:
+            excluded.append((row, tuple(breaks)))
         usable = row is not None and not breaks
         rates.append(Fraction(row.max_rps) if row is not None and usable else Fraction(0))
         if row is not None and usable and row.max_rps > 0:

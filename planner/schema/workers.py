@@ -55,6 +55,6 @@ class MeasuredCase:
     problem: ChoiceProblem
     rows: dict[str, tuple[WorkerRow, ...]]
     """Rows of every option, by its id in the problem."""
-    excluded: dict[str, int]
-    """Rows left out, by the id of the constraint that they break."""
+    excluded: tuple[tuple[WorkerRow, tuple[str, ...]], ...]
+    """Rows left out, each with the ids of the constraints that it breaks by itself."""
     warnings: tuple[str, ...] = ()
