@@ -33,7 +33,10 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
     assert trace is not None
     if trace.arrival_s is None:
         raise input_error(
-            f"trace {demand.trace}", "demand.trace", "no arrival times", "a trace with times, or demand.peak_rps"
+            f"trace {demand.trace}",
+            "demand.trace",
+            "no arrival times",
+            "a trace with times, or demand.peak_rps",
         )
     span_s = max(float(trace.arrival_s[-1]), 1.0)
     window_s = min(_WINDOW_S, span_s)

@@ -81,7 +81,9 @@ class _Builder:
     def add_site(self, site: int, deeper: bool, formats: set[str] | None = None) -> None:
         """Add every layout and format on one site (only the weight formats named, if any are)."""
         lot = self.sites[site].lot
-        found = [layout for layout in layouts(self.space, lot.group_limit_gpus, deeper) if _linked(lot, layout)]
+        found = [
+            layout for layout in layouts(self.space, lot.group_limit_gpus, deeper) if _linked(lot, layout)
+        ]
         for weights in self.space.weights:
             if formats is None or weights.format.id in formats:
                 attention = attention_format(self.space.model, weights.format, self.space.find_format)

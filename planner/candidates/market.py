@@ -51,7 +51,9 @@ def lots(
     return _told_apart(result)
 
 
-def unpriced(fleet: Fleet, find: Callable[[str], Accelerator | None], bought: Iterable[Lot]) -> tuple[str, ...]:
+def unpriced(
+    fleet: Fleet, find: Callable[[str], Accelerator | None], bought: Iterable[Lot]
+) -> tuple[str, ...]:
     """Names of the problem that no lot stands for: neither the user nor a price list has a price.
 
     Args:

@@ -46,7 +46,8 @@ def options(
 
     Of configurations that take the same room on the same lot only the one with the largest rate
     stays: every limit already holds for it, so nothing else distinguishes them. Equal rates are
-    told apart by departures from preferences, then by name.
+    told apart by departures from preferences, then by name. Rates are rounded down to a millionth
+    of a request per second; what is then zero is no option.
 
     Args:
         evaluation: candidates with capacities.
@@ -55,28 +56,45 @@ def options(
         whole_servers: a replica larger than one server takes whole servers.
     """
     best: dict[tuple[int, int, int], int] = {}
-    candidates, rates = evaluation.candidates, evaluation.capacities.rate_rps
-    usable = admitted & (evaluation.capacities.max_batch > 0) & (rates > 0.0)
-    order = sorted(
-        np.flatnonzero(usable),
-        key=lambda index: (-rates[index], evaluation.penalties[index], candidates.names[index]),
-    )
-    rank = {int(index): position for position, index in enumerate(order)}
+    candidates = evaluation.candidates
+    rank = _ranks(evaluation, admitted)
     triples = zip(
-        candidates.placed_configuration, candidates.placed_lot, candidates.placed_units, strict=True
+        candidates.placed_configuration.tolist(),
+        candidates.placed_lot.tolist(),
+        candidates.placed_units.tolist(),
+        strict=True,
     )
     for configuration, lot, units in triples:
-        if int(configuration) not in rank:
+        if configuration not in rank:
             continue
-        room = (int(lot), candidates.configurations[configuration].gpus, int(units))
+        room = (lot, candidates.configurations[configuration].gpus, units)
         known = best.get(room)
-        if known is None or rank[int(configuration)] < rank[known]:
-            best[room] = int(configuration)
+        if known is None or rank[configuration] < rank[known]:
+            best[room] = configuration
     found = {}
     for (lot, gpus, units), configuration in best.items():
         option = _option(evaluation, lots[lot], configuration, gpus, units, whole_servers)
         found[option.id] = (option, Placed(evaluation.workload.name, configuration, lot))
     return dict(sorted(found.items()))
+
+
+def _ranks(evaluation: Evaluation, admitted: BoolArray) -> dict[int, int]:
+    """Place of every usable candidate, the best first."""
+    usable = admitted & (evaluation.capacities.max_batch > 0) & (evaluation.capacities.rate_rps > 0.0)
+    rates = {
+        index: micro_rps(evaluation.capacities.rate_rps[index]) for index in np.flatnonzero(usable).tolist()
+    }
+    order = sorted(
+        (index for index, rate in rates.items() if rate > 0),
+        key=lambda index: (-rates[index], evaluation.penalties[index], evaluation.candidates.names[index]),
+    )
+    return {index: position for position, index in enumerate(order)}
+
+
+def micro_rps(rate_rps: float) -> int:
+    """Millionths of a request per second, rounded down exactly."""
+    above, below = float(rate_rps).as_integer_ratio()
+    return above * _MICRO // below
 
 
 def _option(
@@ -96,7 +114,7 @@ def _option(
         supply=lot.id,
         gpu=lot.name,
         gpus=charged,
-        rates_rps=(Fraction(int(evaluation.capacities.rate_rps[index] * _MICRO), _MICRO),),
+        rates_rps=(Fraction(micro_rps(evaluation.capacities.rate_rps[index]), _MICRO),),
         power_w=watts * gpus,
         units_per_replica=whole if lot.purchase == "unit" else None,
         slack=-float(evaluation.penalties[index]),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from planner.candidates.enumerate import Space
 from planner.candidates.formats import kv_formats, weight_formats
+from planner.candidates.layouts import Space
 from planner.schema.catalog import Engine, Model, Network
 from planner.schema.catalog_index import Catalog
 from planner.schema.facts import ModelFacts
@@ -38,7 +38,8 @@ def search_space(
         search: lists to choose from.
         catalog: formats, networks, calibration.
         paced: latency per token is limited, so smaller prefill chunks are worth trying.
-        everything: also try formats that the problem does not allow, marked so.
+        everything: also try formats that the problem does not allow, and listed degrees that cannot
+            work, marked so.
     """
     formats, find = catalog.number_formats, catalog.number_format
     one_way, latency = network(fleet, catalog)
@@ -54,6 +55,7 @@ def search_space(
         network_latency_s=latency,
         chunks=chunks(search, engine, paced),
         stages_always=rule_is_off(STAGES_RULE, search.rules_off),
+        everything=everything,
     )
 
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
 from planner.schema.candidates import BoolArray, Column, IntArray
 from planner.schema.rules import Condition, PlanningRule
 
-_COMPARE: Mapping[str, Callable[[Column, object], Column]] = {
+_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "in": lambda column, names: _among(column, names),
-    "not-in": lambda column, names: ~_among(column, names),
+    "in": lambda column, names: np.isin(column.astype(str), names),
+    "not-in": lambda column, names: np.isin(column.astype(str), names, invert=True),
 }
-
-
-def _among(column: Column, names: object) -> BoolArray:
-    listed = names if isinstance(names, list) else [names]
-    return np.isin(column.astype(str), listed)
+"""Comparisons of a column with a value, a list of names, or another column."""
 
 
 def finds(rule: PlanningRule, attributes: Mapping[str, Column]) -> BoolArray:
@@ -42,9 +39,9 @@ def finds(rule: PlanningRule, attributes: Mapping[str, Column]) -> BoolArray:
 def holds(condition: Condition, attributes: Mapping[str, Column]) -> BoolArray:
     """Where a condition holds."""
     if condition.all_of is not None:
-        return np.all([holds(part, attributes) for part in condition.all_of], axis=0)
+        return np.logical_and.reduce([holds(part, attributes) for part in condition.all_of])
     if condition.any_of is not None:
-        return np.any([holds(part, attributes) for part in condition.any_of], axis=0)
+        return np.logical_or.reduce([holds(part, attributes) for part in condition.any_of])
     if condition.none_of is not None:
         return ~holds(condition.none_of, attributes)
     assert condition.attribute is not None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.constraints.batch import BatchConstraint
 from planner.constraints.candidate import CandidateConstraint
 from planner.constraints.context import ContextConstraint
+from planner.constraints.divisibility import DivisibilityConstraint
+from planner.constraints.interconnect import InterconnectConstraint
 from planner.constraints.latency import LatencyConstraint
 from planner.constraints.precision import PrecisionConstraint
 from planner.constraints.vram import MemoryConstraint
@@ -15,8 +18,11 @@ from planner.schema.rules import PlanningRule
 
 CANDIDATE_CONSTRAINTS: tuple[CandidateConstraint, ...] = (
     PrecisionConstraint(),
+    DivisibilityConstraint(),
+    InterconnectConstraint(),
     ContextConstraint(),
     MemoryConstraint(),
+    BatchConstraint(),
     LatencyConstraint("ttft", "time to first token"),
     LatencyConstraint("itl", "inter-token latency"),
     LatencyConstraint("tpot", "time per output token"),
@@ -45,4 +51,4 @@ def verdicts(evaluation: Evaluation, rules: tuple[PlanningRule, ...]) -> tuple[V
 
 def admitted(judged: tuple[Verdict, ...]) -> BoolArray:
     """Candidates that no verdict excludes."""
-    return ~np.any([verdict.violated for verdict in judged], axis=0)
+    return ~np.logical_or.reduce([verdict.violated for verdict in judged])

@@ -177,7 +177,8 @@ def _steady_state(
     chunk_mean = np.minimum(np.maximum(_mean_chunk(chunk, traffic), work), chunk)
     share = np.minimum(work / chunk_mean, 1.0)
     context = np.full(rows.shape, traffic.decode_context_tokens)
-    prompt_context = np.full(rows.shape, traffic.input_mean_tokens * (1.0 + traffic.cached_fraction) / 2.0)
+    second = float(traffic.input_weight @ (traffic.input_tokens * traffic.input_tokens))
+    prompt_context = np.full(rows.shape, second / traffic.input_mean_tokens * (1.0 + traffic.cached_fraction) / 2.0)
     nothing = np.zeros(rows.shape)
     factor = policy.step_factor_ratio
     decode_s = factor * replicas.step_s(rows, running, context, nothing, nothing, nothing)

@@ -27,7 +27,7 @@ def _row(state: ConstraintState) -> tuple[str, str, str, str, str]:
         numbers.quantity(state.value, state.unit),
         numbers.quantity(state.limit, state.unit),
         left,
-        "binds" if state.binding else "",
+        "sets capacity" if state.binding else "",
     )
 
 
@@ -42,6 +42,9 @@ def limits_section(states: Iterable[ConstraintState]) -> RenderableType | None:
     if binding:
         words = [f"{state.id} ({state.text.rstrip('.')})" if state.text else state.id for state in binding]
         body.append(Text(f"What holds the plan back: {listing(words)}."))
+        body.append(
+            Text("Values are at the planned load; capacity is where the first limit is reached.", "dim")
+        )
     return section("Limits", *body)
 
 
@@ -67,7 +70,7 @@ def removals_section(removals: Iterable[Removal]) -> RenderableType | None:
     rows = [
         (
             f"{removal.id}\n{removal.title}" if removal.title else removal.id,
-            f"{removal.alone:,}",
+            f"{removal.alone:,}" if removal.total else "",
             f"{removal.total:,}",
             "" if removal.limit is None else numbers.quantity(removal.limit, removal.unit),
             "\n".join(part for part in (miss(removal), removal.nearest) if part),

@@ -176,8 +176,12 @@ def _evidence(plan: Plan) -> RenderableType | None:
         detail = f", one standard deviation: {spread}" if spread else ""
         stop = f"; {pool.limited_by} stops a replica from carrying more" if pool.limited_by else ""
         lines.append(f"{name}{pool.evidence if name else pool.evidence.capitalize()} numbers{detail}{stop}.")
-    kept = numbers.share(plan.provenance.confidence)
-    lines.append(f"The limits are kept with a probability of {kept}, given these spreads.")
+    if any(pool.uncertainty for pool in plan.pools):
+        kept = numbers.share(plan.provenance.confidence)
+        lines.append(
+            f"Latencies and capacities are stated so that they hold with a probability of {kept}, given these "
+            "spreads; the median is faster."
+        )
     return section("How sure this is", bullets(lines))
 
 

@@ -41,12 +41,22 @@ def pools_section(plan: Plan) -> RenderableType:
             (
                 f"{pool.id}\n{pool.engine}, {pool.mode}",
                 f"{numbers.count(pool.replicas, 'replica')} × {gpus}\n{pool.gpu}\n{offer(pool)}",
-                f"{layout(pool.tp, pool.pp, pool.ep, pool.attention_dp)}\n"
-                f"weights {pool.weights}\nKV {pool.kv}\nbatch {pool.max_batch:,}",
+                _choices(pool),
                 f"{load}\n{numbers.share(pool.utilization)} used\n{numbers.usd(pool.usd_per_hour)}/h",
             )
         )
     return section("Pools", table(("pool", "replicas", "layout", "load of one replica"), rows))
+
+
+def _choices(pool: Pool) -> str:
+    """Layout, formats and operating point; of a measured worker only what its table says."""
+    if pool.evidence == "measured":
+        return "\n".join([pool.option, *([f"KV {pool.kv}"] if pool.kv else [])])
+    return (
+        f"{layout(pool.tp, pool.pp, pool.ep, pool.attention_dp)}\n"
+        f"weights {pool.weights}\nKV {pool.kv}\n"
+        f"batch {pool.max_batch:,}, chunk {pool.batched_tokens:,}"
+    )
 
 
 def memory_section(pools: Iterable[Pool]) -> RenderableType | None:

@@ -65,7 +65,7 @@ class Candidates:
     attributes: Mapping[str, Column]
     """What planning rules look at, one entry a configuration."""
     structural: Mapping[str, BoolArray]
-    """Violation bits known before any physics: precision, divisibility."""
+    """Violation bits known before any physics: precision, divisibility, interconnect."""
     placed_configuration: IntArray
     """Pairs of configuration and lot: the configuration …"""
     placed_lot: IntArray

@@ -36,7 +36,19 @@ def test_cost_is_told_per_hour_month_and_million_tokens(chat_plan):
 def test_limits_show_slack_and_which_binds(chat_plan):
     lines = page(chat_plan).splitlines()
     itl = next(line for line in lines if line.startswith("  itl:chat "))
-    assert itl.split() == ["itl:chat", "59.8", "ms", "60.0", "ms", "200", "µs", "(0.3", "%)", "binds"]
+    assert itl.split() == [
+        "itl:chat",
+        "59.8",
+        "ms",
+        "60.0",
+        "ms",
+        "200",
+        "µs",
+        "(0.3",
+        "%)",
+        "sets",
+        "capacity",
+    ]
     assert "What holds the plan back: itl:chat (P99 gap between tokens)." in page(chat_plan)
 
 
