@@ -28,7 +28,9 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
         return peak, Fraction(demand.mean_rps) if demand.mean_rps is not None else peak
     if demand.hourly_rps is not None:
         hours = [Fraction(rate) for rate in demand.hourly_rps]
-        mean = Fraction(demand.mean_rps) if demand.mean_rps is not None else sum(hours) / len(hours)
+        mean = (
+            Fraction(demand.mean_rps) if demand.mean_rps is not None else sum(hours, Fraction(0)) / len(hours)
+        )
         return max(hours), mean
     assert trace is not None
     if trace.arrival_s is None:

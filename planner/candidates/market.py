@@ -85,8 +85,11 @@ def _wanted(
     find: Callable[[str], Accelerator | None],
     offers: list[Offer],
 ) -> list[tuple[Accelerator, str]]:
-    """The accelerators to consider: those listed, else those with a price or stock from the user, else
-    all that an offer sells."""
+    """The accelerators to consider, with the names to call them by.
+
+    Those listed; else those with a price from the user or a stock beside it; else all that an offer
+    sells.
+    """
     if fleet.accelerators is not None:
         ids = [find_id(find, name) for name in fleet.accelerators]
     elif fleet.prices is not None:

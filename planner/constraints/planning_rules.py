@@ -39,9 +39,9 @@ def finds(rule: PlanningRule, attributes: Mapping[str, Column]) -> BoolArray:
 def holds(condition: Condition, attributes: Mapping[str, Column]) -> BoolArray:
     """Where a condition holds."""
     if condition.all_of is not None:
-        return np.logical_and.reduce([holds(part, attributes) for part in condition.all_of])
+        return np.asarray(np.logical_and.reduce([holds(part, attributes) for part in condition.all_of]))
     if condition.any_of is not None:
-        return np.logical_or.reduce([holds(part, attributes) for part in condition.any_of])
+        return np.asarray(np.logical_or.reduce([holds(part, attributes) for part in condition.any_of]))
     if condition.none_of is not None:
         return ~holds(condition.none_of, attributes)
     assert condition.attribute is not None

@@ -51,4 +51,4 @@ def verdicts(evaluation: Evaluation, rules: tuple[PlanningRule, ...]) -> tuple[V
 
 def admitted(judged: tuple[Verdict, ...]) -> BoolArray:
     """Candidates that no verdict excludes."""
-    return ~np.logical_or.reduce([verdict.violated for verdict in judged])
+    return ~np.asarray(np.logical_or.reduce([verdict.violated for verdict in judged]))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.schema.candidates import BoolArray, FloatArray, Verdict
+from planner.explain.why_not import relative_miss
+from planner.schema.candidates import BoolArray, FloatArray, IntArray, Verdict
 from planner.schema.plan import Removal
 
 
@@ -42,14 +43,12 @@ def removals(bits: Sequence[Bits]) -> tuple[Removal, ...]:
     return tuple(sorted(found, key=lambda item: (-item.alone, -item.total, item.id)))
 
 
-def _removal(item: Bits, count: FloatArray) -> Removal:
+def _removal(item: Bits, count: IntArray) -> Removal:
     alone = item.violated & (count == 1)
     among = np.flatnonzero(alone if alone.any() else item.violated)
     # Of several removed by as few constraints, the one that misses by least is nearest.
     fewest = among[count[among] == count[among].min()]
-    miss = np.abs(item.value[fewest] - item.limit[fewest]) / np.maximum(np.abs(item.limit[fewest]), 1e-12)
-    miss = np.where(np.isfinite(miss), miss, np.inf)
-    best = int(fewest[int(np.argmin(miss))])
+    best = int(fewest[int(np.argmin(relative_miss(item.value[fewest], item.limit[fewest])))])
     number = bool(item.unit) and bool(np.isfinite(item.value[best]))
     return Removal(
         id=item.id,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner.explain.single import SinglePlan
+from planner.schema.choice import Limits
 from planner.schema.plan import RunnerUp
 
 _SHOWN = 4
@@ -18,8 +19,11 @@ def runners_up(
     best_gpus: int,
     objective: str,
     limited_by: Mapping[str, str],
+    limits: Limits | None = None,
 ) -> tuple[RunnerUp, ...]:
-    """The cheapest single-option plan of every GPU type that the plan does not use, then other layouts.
+    """The cheapest single-option plans of the GPU types that the plan does not use, and one other layout.
+
+    Plans that keep the limits of the market come before those that break them.
 
     Args:
         plans: single-option plans of all options.
@@ -28,8 +32,14 @@ def runners_up(
         best_gpus: GPUs that it buys.
         objective: cost, gpus or power.
         limited_by: what stops one replica of an option, by option id.
+        limits: stock, budget and GPUs that a plan bought alone may break.
     """
-    ranked = sorted(plans, key=lambda plan: (_value(plan, objective), plan.gpus, plan.option.id))
+    stops = {plan.option.id: _stops(plan, limits or Limits()) for plan in plans}
+
+    def order(plan: SinglePlan) -> tuple[bool, Fraction, int, str]:
+        return (bool(stops[plan.option.id]), _value(plan, objective), plan.gpus, plan.option.id)
+
+    ranked = sorted(plans, key=order)
     used = {plan.option.gpu for plan in ranked if plan.option.id in chosen}
     shown: list[SinglePlan] = []
     seen: set[str] = set(used)
@@ -38,9 +48,7 @@ def runners_up(
             shown.append(plan)
             seen.add(plan.option.gpu)
     same_gpu = [plan for plan in ranked if plan.option.gpu in used and plan.option.id not in chosen]
-    picked = sorted(
-        [*shown[:_SHOWN], *same_gpu[:1]], key=lambda plan: (_value(plan, objective), plan.option.id)
-    )
+    picked = sorted([*shown[:_SHOWN], *same_gpu[:1]], key=order)
     return tuple(
         RunnerUp(
             option=plan.option.label or plan.option.id,
@@ -48,7 +56,12 @@ def runners_up(
             replicas=plan.replicas,
             gpus=plan.gpus,
             cost_usd_per_hour=float(plan.usd_per_h),
-            why=_why(plan, best_value, best_gpus, objective, limited_by.get(plan.option.id, "")),
+            why="; ".join(
+                [
+                    *stops[plan.option.id],
+                    *_why(plan, best_value, best_gpus, objective, limited_by.get(plan.option.id, "")),
+                ]
+            ),
         )
         for plan in picked
     )
@@ -67,11 +80,30 @@ _LIMITS = {
 }
 
 
-def _why(plan: SinglePlan, best: Fraction, best_gpus: int, objective: str, limit: str) -> str:
-    value = _value(plan, objective)
+def _stops(plan: SinglePlan, limits: Limits) -> list[str]:
+    """The limits of the market that the plan breaks, in words."""
+    gpu, parts = plan.option.gpu, []
+    stock = limits.stock_gpus.get(gpu)
+    if stock is not None and plan.gpus > stock:
+        parts.append(f"{plan.gpus} GPUs are above the stock of {stock}")
+    if limits.max_gpus is not None and plan.gpus > limits.max_gpus:
+        parts.append(f"{plan.gpus} GPUs are above max_gpus {limits.max_gpus}")
+    if limits.budget_usd_per_h is not None and plan.usd_per_h > limits.budget_usd_per_h:
+        parts.append(f"above the budget of {float(limits.budget_usd_per_h):.2f} USD/h")
+    return parts
+
+
+def _compared(value: Fraction, best: Fraction, noun: str) -> str:
+    """More or less of the objective than the plan has."""
+    if value == best:
+        return f"the same {noun}"
+    word = "more" if value > best else "less"
+    return f"{abs(float((value - best) / best)) * 100:.1f} % {word} {noun}" if best else f"{word} {noun}"
+
+
+def _why(plan: SinglePlan, best: Fraction, best_gpus: int, objective: str, limit: str) -> list[str]:
     noun = {"gpus": "GPUs", "power": "power"}.get(objective, "cost")
-    more = f"{float((value - best) / best) * 100:.1f} % more {noun}" if value > best else f"the same {noun}"
-    parts = [more]
+    parts = [_compared(_value(plan, objective), best, noun)]
     if plan.gpus != best_gpus:
         parts.append(f"{plan.gpus} GPUs instead of {best_gpus}")
     per_gpu = float(plan.usd_per_h) / plan.gpus
@@ -79,4 +111,4 @@ def _why(plan: SinglePlan, best: Fraction, best_gpus: int, objective: str, limit
     carried = float(plan.option.rates_rps[0])
     stop = f", stopped by {_LIMITS[limit]}" if limit in _LIMITS else ""
     parts.append(f"a replica carries {carried:.3g} requests/s{stop}")
-    return "; ".join(parts)
+    return parts

@@ -22,12 +22,15 @@ class SinglePlan:
 
 
 def single_plan(option: Option, supply: Supply, demand: PoolDemand) -> SinglePlan:
-    """The cheapest plan of one option alone: max(minimum, ceil(demand / rate) + spares) replicas.
+    """The cheapest plan of one option alone: max(minimum, ceil(demand / rate) + lost) replicas.
 
+    ``lost`` is what the spares may take: so many replicas, or all replicas of so many servers.
     Assumes one bucket; replicas smaller than a unit share it without straddling.
     """
     rate = option.rates_rps[0] * demand.max_utilization
-    lost = demand.spares.count if demand.spares.kind != "servers" else 0
+    lost = demand.spares.count
+    if demand.spares.kind == "servers" and supply.purchase == "unit" and option.units_per_replica is None:
+        lost *= max(1, supply.unit_gpus // option.gpus)
     replicas = max(demand.min_replicas, ceil(demand.demand_rps[0] / rate) + lost)
     gpus, cost = bought(option, supply, replicas)
     return SinglePlan(option, replicas, gpus, cost, option.power_w * replicas)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from planner.schema.candidates import BoolArray, IntArray, Verdict
+from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray, Lot, Verdict
 from planner.schema.evaluation import Evaluation
 from planner.schema.plan import WhyNot
 
@@ -14,22 +14,63 @@ _WORDS = {
     "B": ("needs {value:.1f} GB on one GPU, {limit:.1f} may be filled", 1e-9),
     "s": ("reaches {value:.1f} ms at best, the limit is {limit:.1f} ms", 1e3),
     "tokens": ("needs {value:.0f} tokens, the window is {limit:.0f}", 1.0),
+    "GPUs": ("needs {value:.0f} GPUs together, a server has {limit:.0f}", 1.0),
 }
 
 
-def why_not(evaluation: Evaluation, judged: Sequence[Verdict], admitted: BoolArray) -> tuple[WhyNot, ...]:
+def why_not(
+    evaluation: Evaluation,
+    judged: Sequence[Verdict],
+    admitted: BoolArray,
+    lots: Sequence[Lot] = (),
+    refused: Mapping[str, str] | None = None,
+) -> tuple[WhyNot, ...]:
     """One line for every GPU type none of whose candidates is admitted.
 
     The line is about the candidate that breaks the fewest constraints, by the least.
+
+    Args:
+        evaluation: candidates of one workload.
+        judged: their verdicts.
+        admitted: candidates that no verdict excludes.
+        lots: what can be bought: gives the names to use, and the GPU types without any candidate.
+        refused: by accelerator id, the rule that refused all that was enumerated (`refused_by`).
     """
-    gpus = np.array([item.accelerator.id for item in evaluation.candidates.configurations])
+    names = {lot.accelerator.id: lot.name for lot in lots}
+    gpus = np.array([item.accelerator.id for item in evaluation.candidates.configurations], dtype=object)
     broken = np.sum([verdict.violated for verdict in judged], axis=0)
     lines = []
-    for gpu in dict.fromkeys(gpus.tolist()):
+    for gpu in dict.fromkeys([*gpus.tolist(), *names]):
         mine = np.flatnonzero(gpus == gpu)
-        if not admitted[mine].any():
-            lines.append(WhyNot(gpu=gpu, why=_line(mine, broken, judged)))
+        if mine.size == 0:
+            why = (refused or {}).get(gpu, "no layout of this model has a place on it")
+            lines.append(WhyNot(gpu=names[gpu], why=why))
+        elif not admitted[mine].any():
+            lines.append(WhyNot(gpu=names.get(gpu, gpu), why=_line(mine, broken, judged)))
     return tuple(lines)
+
+
+def refused_by(
+    candidates: Candidates, refusals: Mapping[str, BoolArray], titles: Mapping[str, str]
+) -> dict[str, str]:
+    """For every accelerator all of whose candidates rules refuse: the rule that refuses most, in words.
+
+    Args:
+        candidates: all that was enumerated.
+        refusals: violation bits by rule id.
+        titles: of the rules, by id.
+    """
+    gpus = np.array([item.accelerator.id for item in candidates.configurations], dtype=object)
+    found: dict[str, str] = {}
+    if not refusals:
+        return found
+    anywhere = np.logical_or.reduce(list(refusals.values()))
+    for gpu in dict.fromkeys(gpus.tolist()):
+        mine = gpus == gpu
+        if anywhere[mine].all():
+            most = max(refusals, key=lambda rule: int(refusals[rule][mine].sum()))
+            found[gpu] = f"{most}: {titles[most]}"
+    return found
 
 
 def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
@@ -39,17 +80,27 @@ def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
         hit = fewest[verdict.violated[fewest]]
         if hit.size == 0:
             continue
-        miss = (verdict.value[hit] - verdict.limit[hit]) / np.maximum(np.abs(verdict.limit[hit]), 1e-12)
+        miss = relative_miss(verdict.value[hit], verdict.limit[hit])
         index = int(np.argmin(miss))
         if best_verdict is None or miss[index] < best_miss:
             best, best_miss, best_verdict = int(hit[index]), float(miss[index]), verdict
     if best_verdict is None:
-        return "no configuration left"
+        return "no batch keeps every limit"
     return f"{best_verdict.id}: {_found(best_verdict, best)}"
+
+
+def relative_miss(value: FloatArray, limit: FloatArray) -> FloatArray:
+    """How far values are above their limits, as a share of the limit; a bit is infinitely far.
+
+    Equation: max(0, value - limit) / limit; infinite where the limit is zero.
+    """
+    over = np.maximum(value - limit, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(limit > 0.0, over / limit, np.inf))
 
 
 def _found(verdict: Verdict, index: int) -> str:
     if verdict.unit not in _WORDS or not np.isfinite(verdict.value[index]):
-        return verdict.title
+        return verdict.title if verdict.texts is None else f"{verdict.title} ({verdict.texts[index]})"
     words, factor = _WORDS[verdict.unit]
     return words.format(value=verdict.value[index] * factor, limit=verdict.limit[index] * factor)

@@ -51,9 +51,9 @@ def in_flight(
 ) -> Load:
     """The state with a fixed number of requests always in flight.
 
-    Those beyond the batch wait: by Little's law (C - B) / rate is added to TTFT and E2E. Of those
-    inside, the share that decodes is found by bisection: C = D (1 + TTFT / (answer x step)).
-    Arrivals replace departures, so neither their number nor their spacing varies.
+    Of those in the batch, the share that decodes is found by bisection: C = D (1 + TTFT / (answer x
+    step)). The others wait, for a slot or for prefill: by Little's law (C - inside) / rate is added to
+    TTFT and E2E. Arrivals replace departures, so neither their number nor their spacing varies.
     """
     steady = replace(traffic, arrival_scv_ratio=0.0)
     inside = np.minimum(requests, batch_sequences)
@@ -61,15 +61,19 @@ def in_flight(
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         load = measure(replicas, rows, middle, middle, steady, policy, ("ttft_mean",))
-        ttft_s = np.where(np.isfinite(load.latency_s["ttft_mean"]), load.latency_s["ttft_mean"], 0.0)
-        total = load.concurrency * (1.0 + ttft_s / (traffic.output_mean_tokens * load.mean_step_s))
-        short = total < inside
+        short = _inside(load, traffic) < inside
         low = np.where(short, middle, low)
         high = np.where(short, high, middle)
-    load = measure(replicas, rows, high, high, steady, policy, wanted)
-    queue_s = np.maximum(requests - inside, 0.0) / np.maximum(load.rate_rps, 1e-12)
+    names = tuple(dict.fromkeys([*wanted, "ttft_mean"]))
+    load = measure(replicas, rows, low, low, steady, policy, names)
+    queue_s = np.maximum(requests - _inside(load, traffic), 0.0) / np.maximum(load.rate_rps, 1e-12)
     waited = {
-        name: value + queue_s if name.startswith(("ttft", "e2e")) else value
-        for name, value in load.latency_s.items()
+        name: load.latency_s[name] + (queue_s if name.startswith(("ttft", "e2e")) else 0.0) for name in wanted
     }
     return replace(load, latency_s=waited)
+
+
+def _inside(load: Load, traffic: Traffic) -> FloatArray:
+    """Requests in flight by Little's law: those that decode and those before their first token."""
+    waiting = load.latency_s["ttft_mean"] / (traffic.output_mean_tokens * load.mean_step_s)
+    return np.asarray(load.concurrency * (1.0 + waiting))
