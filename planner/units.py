@@ -74,6 +74,7 @@ USD_PER_H = Dimension("price per hour", "2.5 USD/h", {"USD/h": _d("1"), "$/h": _
 FRACTION = Dimension("share", "10 %", {"%": _d("0.01")}, "%")
 
 MAX_CHARACTERS = 100
+_BITS = re.compile(r"^([kMGT]?)(?:bit/s|b/s|bps)$")
 _QUANTITY = re.compile(r"^\s*([-+]?[0-9][0-9_,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(\S.*?)?\s*$")
 
 
@@ -102,12 +103,21 @@ def parse(text: object, dimension: Dimension) -> Decimal:
     if factor is None:
         near = [known for known in dimension.units if known.lower() == unit.lower()]
         maybe = f'"{number} {near[0]}"' if near else f"one of the units {dimension.unit_names()}"
-        raise UnitError(text, expected, maybe)
+        raise UnitError(text, expected, _bytes_of_bits(number, unit, dimension) or maybe)
     try:
         value = Decimal(number) * factor
     except ArithmeticError as problem:  # an exponent beyond what Decimal can hold
         raise UnitError(text, expected) from problem
     return value
+
+
+def _bytes_of_bits(number: str, unit: str, dimension: Dimension) -> str:
+    """``50 Gb/s`` (or Gbit/s, Gbps) as ``"6.25 GB/s"``; an empty text where no bits are meant."""
+    match = _BITS.match(unit)
+    meant = f"{match.group(1)}B/s" if match else ""
+    if meant not in dimension.units or not -9 < Decimal(number).adjusted() < 15:
+        return ""
+    return f'"{_plain(Decimal(number) / 8)} {meant}"'
 
 
 def _plain(number: int | float | Decimal) -> str:

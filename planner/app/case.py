@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ from planner.candidates.space import search_space
 from planner.candidates.subset import subset
 from planner.constraints import planning_rules
 from planner.errors import input_error
+from planner.explain.why_not import refused_by
 from planner.loaders.hf_config import read_checkpoint_bytes, read_hf_config
 from planner.loaders.traces import read_trace
 from planner.performance.evaluate import evaluate, latency_limits_s, load_policy
@@ -56,6 +57,8 @@ class Case:
     policy: Policy
     peak_rps: Fraction
     mean_rps: Fraction
+    own_model: bool
+    """The model was read from a config.json, not from the catalog."""
     confidence: float
     """Probability with which modelled numbers keep their limits."""
 
@@ -69,6 +72,8 @@ class Evaluated:
     specs: StepSpecs
     enumerated: int
     """Configurations before rules removed any."""
+    refused_gpus: Mapping[str, str]
+    """Accelerators all of whose configurations a rule refuses, with the rule in words."""
 
 
 def policy_of(catalog: Catalog) -> Policy:
@@ -132,6 +137,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
         policy=policy,
         peak_rps=peak,
         mean_rps=mean,
+        own_model=catalog.model(workload.model) is None,
         confidence=confidence,
     )
 
@@ -174,6 +180,7 @@ def assess(
     if not enumerated:
         return None
     refused = planning_rules.refusals(rules, candidates.attributes)
+    refused_gpus = refused_by(candidates, refused, {rule.id: rule.title for rule in rules})
     if not everything:
         kept = ~np.logical_or.reduce([*refused.values(), np.zeros(enumerated, dtype=bool)])
         candidates = subset(candidates, kept)
@@ -195,7 +202,7 @@ def assess(
         refusals=refused,
         penalties=planning_rules.penalties(rules, candidates.attributes),
     )
-    return Evaluated(case, evaluation, specs, enumerated)
+    return Evaluated(case, evaluation, specs, enumerated, refused_gpus)
 
 
 def _trace(named: str | None, folder: Path) -> TraceLengths | None:

@@ -50,6 +50,8 @@ class Chosen:
     evaluated: Mapping[str, Evaluated]
     lots: Sequence[Lot]
     rules: Sequence[PlanningRule]
+    unpriced: tuple[str, ...]
+    """Accelerators that the problem names and nobody sells."""
 
 
 def document(
@@ -150,7 +152,7 @@ def _feasible(
         "guardrails_by_workload": by_workload if len(by_workload) > 1 else {},
         "runners_up": _runners_up(choice, chosen),
         "why_not": _why_not(chosen),
-        "warnings": _warnings(cases, documents, choice),
+        "warnings": _warnings(cases, documents, choice, chosen),
     }
 
 
@@ -218,6 +220,7 @@ def _runners_up(choice: Choice, chosen: Chosen) -> tuple[RunnerUp, ...]:
         sum(choice.gpus.values()),
         chosen.question.limits.objective,
         limited,
+        limits=chosen.question.limits,
     )
 
 
@@ -225,14 +228,18 @@ def _why_not(chosen: Chosen) -> tuple[WhyNot, ...]:
     lines: list[WhyNot] = []
     for part in chosen.evaluated.values():
         judged = verdicts(part.evaluation, tuple(chosen.rules))
-        lines += why_not(part.evaluation, judged, admitted(judged))
+        lines += why_not(
+            part.evaluation, judged, admitted(judged), lots=chosen.lots, refused=part.refused_gpus
+        )
     return tuple(lines)
 
 
-def _warnings(cases: Mapping[str, Case], pools_: Sequence[Pool], choice: Choice) -> tuple[str, ...]:
-    lines = []
+def _warnings(
+    cases: Mapping[str, Case], pools_: Sequence[Pool], choice: Choice, chosen: Chosen
+) -> tuple[str, ...]:
+    lines = [f"{name}: no price is known, so it was not considered" for name in chosen.unpriced]
     for case in cases.values():
-        if case.model.note:
+        if case.own_model and case.model.note:
             lines.append(f"{case.model.id}: {case.model.note}")
     for pool in pools_:
         memory = pool.memory_bytes

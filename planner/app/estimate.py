@@ -111,6 +111,7 @@ def estimate(
     """
     catalog = load_catalog(overlays)
     names = Names(catalog, "planner estimate")
+    names.model(model)
     accelerator, found_engine = names.accelerator(gpu), names.engine(engine)
     names.number_format("--weights", weights, of_kv=False)
     names.number_format("--kv", kv, of_kv=True)
@@ -245,8 +246,9 @@ def _shape_reasons(asked: _Asked) -> list[CannotRun]:
     facts, lot, group = asked.facts, _lot(asked), asked.tp * asked.attention_dp
     reasons = []
     if not heads_divide(facts, asked.tp):
-        text = f"{facts.query_heads} query heads and {facts.kv_heads} KV heads over {asked.tp} GPUs"
-        reasons.append(_reason("divisibility", asked.tp, facts.query_heads, "heads", text))
+        text = f"{facts.query_heads} query heads and {facts.kv_heads} KV heads do not divide by {asked.tp}"
+        below = max(degree for degree in range(1, asked.tp) if heads_divide(facts, degree))
+        reasons.append(_reason("divisibility", asked.tp, below, "GPUs", text))
     if group > lot.group_limit_gpus:
         text = "GPUs of one tensor-parallel group against those of one server or rack"
         reasons.append(_reason("interconnect", group, lot.group_limit_gpus, "GPUs", text))

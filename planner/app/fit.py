@@ -53,6 +53,7 @@ def fit(
     """
     catalog, rules = load_catalog(overlays), load_planning_rules(overlays)
     names = Names(catalog, "planner fit")
+    names.model(model)
     for name in accelerators:
         names.accelerator(name)
     found_engine = names.engine(engine)
@@ -112,7 +113,18 @@ def _rows(
         key, rank = (item.accelerator.id, gpus), (cost, *wide)
         if key not in best or rank < best[key][0]:
             best[key] = (rank, _row(candidates, int(index), lot, memory, gpus, cost))
-    return tuple(row for _, row in sorted(best.values(), key=lambda pair: pair[0]))
+    return _worth_showing([row for _, row in sorted(best.values(), key=lambda pair: pair[0])])
+
+
+def _worth_showing(rows: Sequence[FitRow]) -> tuple[FitRow, ...]:
+    """Without rows that hold no more than a cheaper row of the same GPU type."""
+    most: dict[str, int] = {}
+    shown = []
+    for row in rows:
+        if row.holds > most.get(row.gpu, -1):
+            shown.append(row)
+            most[row.gpu] = row.holds
+    return tuple(shown)
 
 
 def _one_replica(item: Configuration, lot: Lot, units: int) -> tuple[int, Fraction]:
@@ -140,6 +152,8 @@ def _row(
         gpus=gpus,
         tp=item.tp,
         pp=item.pp,
+        ep=item.ep,
+        attention_dp=item.attention_dp,
         weights=item.weights.id,
         kv=item.kv.id,
         offer=lot.offer,

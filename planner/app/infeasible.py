@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.app.case import Case, Evaluated, assess
 from planner.candidates.options import options
+from planner.candidates.space import WHOLE_SERVERS, rule_is_off
 from planner.constraints.registry import verdicts
 from planner.explain.removal import Bits, of_verdict, removals, stacked
 from planner.explain.single import SinglePlan, single_plan
@@ -32,19 +33,24 @@ def removed(
     for case in cases.values():
         part = assess(case, problem, lots, rules, catalog, everything=True)
         if part is not None:
-            parts.append(_bits(part, lots, rules, question))
+            whole = not rule_is_off(WHOLE_SERVERS, problem.search.rules_off)
+            parts.append(_bits(part, lots, rules, question, whole))
             count += len(part.evaluation.candidates)
     return (removals(stacked(parts)) if parts else ()), count
 
 
 def _bits(
-    part: Evaluated, lots: Sequence[Lot], rules: Sequence[PlanningRule], question: ChoiceProblem
+    part: Evaluated,
+    lots: Sequence[Lot],
+    rules: Sequence[PlanningRule],
+    question: ChoiceProblem,
+    whole_servers: bool,
 ) -> list[Bits]:
     evaluation = part.evaluation
     names = evaluation.candidates.names
     bits = [of_verdict(verdict, names) for verdict in verdicts(evaluation, tuple(rules))]
     broken = np.sum([item.violated for item in bits], axis=0)
-    return bits + _market_bits(part, lots, question, names, broken)
+    return bits + _market_bits(part, lots, question, names, broken, whole_servers)
 
 
 def _market_bits(
@@ -53,9 +59,10 @@ def _market_bits(
     question: ChoiceProblem,
     names: Sequence[str],
     broken: FloatArray,
+    whole_servers: bool,
 ) -> list[Bits]:
     """Stock, budget and GPUs against the cheapest plan of each candidate that runs, bought alone."""
-    best = _best_single(part, lots, question)
+    best = _best_single(part, lots, question, whole_servers)
     limits = question.limits
     rows: list[tuple[str, str, str, dict[int, float], float]] = []
     for gpu, stock in limits.stock_gpus.items():
@@ -82,13 +89,15 @@ def _row(
     return Bits(name, title, unit, value > limit, value, np.full(broken.shape, limit), names)
 
 
-def _best_single(part: Evaluated, lots: Sequence[Lot], question: ChoiceProblem) -> dict[int, SinglePlan]:
+def _best_single(
+    part: Evaluated, lots: Sequence[Lot], question: ChoiceProblem, whole_servers: bool
+) -> dict[int, SinglePlan]:
     """By candidate that runs at all: its cheapest plan alone."""
     demand = next(item for item in question.demands if item.workload == part.case.workload.name)
     supplies = {supply.id: supply for supply in question.supplies}
     runs = part.evaluation.capacities.max_batch > 0
     best: dict[int, SinglePlan] = {}
-    for option, placed in options(part.evaluation, lots, runs, whole_servers=True).values():
+    for option, placed in options(part.evaluation, lots, runs, whole_servers, every=True).values():
         plan = single_plan(option, supplies[option.supply], demand)
         known = best.get(placed.configuration)
         if known is None or plan.usd_per_h < known.usd_per_h:

@@ -355,9 +355,7 @@ def _removed(solved: Sequence[_Solved], problem: Problem) -> tuple[Removal, ...]
     in_the_way = dict.fromkeys(name for item in solved for name in item.choice.in_the_way)
     found = [_removal(problem, name, rows) for name, rows in by_id.items()]
     found += [
-        Removal(id=name, title=_way_title(name), alone=0, total=0)
-        for name in in_the_way
-        if name not in by_id
+        Removal(id=name, title=_way_title(name), alone=0, total=0) for name in in_the_way if name not in by_id
     ]
     return tuple(sorted(found, key=lambda item: (-item.alone, -item.total, item.id)))
 

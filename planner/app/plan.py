@@ -13,8 +13,9 @@ from planner.app.demands import pool_demand, refuse_unsupported
 from planner.app.document import Chosen, document
 from planner.app.run import Run
 from planner.candidates.market import lots as market_lots
+from planner.candidates.market import unpriced
 from planner.candidates.options import Placed, options, supplies
-from planner.candidates.space import rule_is_off
+from planner.candidates.space import WHOLE_SERVERS, rule_is_off
 from planner.constraints import planning_rules
 from planner.constraints.registry import admitted, verdicts
 from planner.errors import input_error
@@ -28,8 +29,6 @@ from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
 from planner.solver.solve import solve
-
-WHOLE_SERVERS = "whole-servers"
 
 
 def plan(
@@ -69,11 +68,13 @@ def solve_problem(
     refuse_unsupported(problem, where)
     active = planning_rules.active(rules, problem.search.rules_off)
     lots = market_lots(problem.fleet, catalog.accelerator, catalog.price_lists)
+    priceless = unpriced(problem.fleet, catalog.accelerator, lots)
     if not lots:
+        named = f" among {', '.join(priceless)}" if priceless else ""
         raise input_error(
             where,
             "fleet",
-            "no accelerator with a price",
+            f"no accelerator with a price{named}",
             "a price list, or fleet.prices for what you can buy",
         )
     with run.step("evaluate", "evaluating configurations"):
@@ -88,7 +89,7 @@ def solve_problem(
             removed, count = infeasible.removed(cases, problem, lots, active, catalog, question)
             return document(problem, catalog, cases, run, choice, None, removed, count)
         ready = {name: part for name, part in evaluated.items() if part is not None}
-        chosen = Chosen(question, found, ready, lots, active)
+        chosen = Chosen(question, found, ready, lots, active, priceless)
         return document(problem, catalog, cases, run, choice, chosen, (), _evaluations(evaluated))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 from planner.errors import Fault, InputError, nearest
 from planner.schema.catalog import Accelerator, Engine, NumberFormat
@@ -17,6 +18,13 @@ class Names:
         self.catalog = catalog
         self.where = where
         self.faults: list[Fault] = []
+
+    def model(self, name: str) -> None:
+        """The model of ``--model``: a name of the catalog, or a place that may hold a config.json."""
+        if self.catalog.model(name) is None and not _exists(name):
+            hint = nearest(name, self.catalog.names("models"))
+            expected = "a model of the catalog, or a folder with a config.json"
+            self.faults.append(Fault(self.where, "--model", f'"{name}"', expected, hint))
 
     def accelerator(self, name: str) -> Accelerator | None:
         """The accelerator of ``--gpu``."""
@@ -40,8 +48,10 @@ class Names:
         if found is None:
             self._unknown(flag, name, "formats", "a number format")
         elif not (found.kv if of_kv else found.weights):
-            what = "the KV cache" if of_kv else "weights"
-            self.faults.append(Fault(self.where, flag, f'"{name}"', f"a number format for {what}"))
+            what, side = ("the KV cache", "kv") if of_kv else ("weights", "weights")
+            known = [entry.id for entry in self.catalog.number_formats if getattr(entry, side)]
+            expected = f"a format for {what} ({', '.join(known)})"
+            self.faults.append(Fault(self.where, flag, f'"{name}"', expected, nearest(name, known)))
         return found
 
     def _unknown(self, flag: str, name: str, folder: str, what: str) -> None:
@@ -56,6 +66,13 @@ class Names:
         """
         if self.faults:
             raise InputError(self.faults)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).expanduser().exists()
+    except (OSError, RuntimeError):  # a name too long for a path, or a home that nobody has
+        return False
 
 
 def with_utilization(engine: Engine, utilization: Decimal | float | None) -> Engine:

@@ -68,6 +68,7 @@ class _Builder:
         self.index: dict[tuple[object, ...], int] = {}
         self.configurations: list[Configuration] = []
         self.link_gpus: list[int] = []
+        self.part_of_server: list[bool] = []
         self.allowed: list[bool] = []
         self.divides: list[bool] = []
         self.within: list[bool] = []
@@ -130,7 +131,9 @@ class _Builder:
         return Candidates(
             configurations=tuple(self.configurations),
             names=tuple(configuration_name(item) for item in self.configurations),
-            attributes=attributes(self.configurations, self.link_gpus, self.held, fits),
+            attributes=attributes(
+                self.configurations, self.link_gpus, self.part_of_server, self.held, fits
+            ),
             structural={
                 "precision": _not(self.allowed),
                 "divisibility": _not(self.divides),
@@ -156,9 +159,10 @@ class _Builder:
         bare = layout.pp > 1 and lot.link_gpus == 1 < lot.unit_gpus
         fast = layout.group <= lot.link_gpus and not bare
         server = lot.unit_gpus if spans else 0
+        own = spans and _part_of_server(lot)
         units = whole_units(lot, layout)
         for chunk in self.space.chunks:
-            key = (lot.accelerator.id, weights.format.id, kv.format.id, layout, fast, server, chunk)
+            key = (lot.accelerator.id, weights.format.id, kv.format.id, layout, fast, server, chunk, own)
             index = self.index.get(key)
             if index is None:
                 index = self.index[key] = len(self.configurations)
@@ -166,6 +170,7 @@ class _Builder:
                     self._configuration(lot, layout, weights.format, attention, kv.format, fast, spans, chunk)
                 )
                 self.link_gpus.append(lot.link_gpus)
+                self.part_of_server.append(_part_of_server(lot))
                 self.allowed.append(weights.allowed and kv.allowed)
                 self.divides.append(divides(self.space.model, layout))
                 self.within.append(layout.group <= lot.group_limit_gpus)
@@ -221,3 +226,8 @@ def _linked(lot: Lot, layout: Layout) -> bool:
 
 def _not(bits: Sequence[bool]) -> BoolArray:
     return ~np.array(bits, dtype=bool)
+
+
+def _part_of_server(lot: Lot) -> bool:
+    """An instance with fewer GPUs than the server that it is cut from."""
+    return lot.offer is not None and lot.unit_gpus < lot.accelerator.host.node_size

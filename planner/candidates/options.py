@@ -40,7 +40,7 @@ def supplies(lots: Sequence[Lot]) -> tuple[Supply, ...]:
 
 
 def options(
-    evaluation: Evaluation, lots: Sequence[Lot], admitted: BoolArray, whole_servers: bool
+    evaluation: Evaluation, lots: Sequence[Lot], admitted: BoolArray, whole_servers: bool, every: bool = False
 ) -> dict[str, tuple[Option, Placed]]:
     """The options of one workload, by id.
 
@@ -54,8 +54,9 @@ def options(
         lots: what can be bought.
         admitted: candidates that no constraint excludes.
         whole_servers: a replica larger than one server takes whole servers.
+        every: keep those too that a better one in the same room stands for (to explain, not to solve).
     """
-    best: dict[tuple[int, int, int], int] = {}
+    best: dict[tuple[int, int, int, int], int] = {}
     candidates = evaluation.candidates
     rank = _ranks(evaluation, admitted)
     triples = zip(
@@ -67,12 +68,13 @@ def options(
     for configuration, lot, units in triples:
         if configuration not in rank:
             continue
-        room = (lot, candidates.configurations[configuration].gpus, units)
+        gpus = candidates.configurations[configuration].gpus
+        room = (lot, gpus, units, configuration if every else -1)
         known = best.get(room)
         if known is None or rank[configuration] < rank[known]:
             best[room] = configuration
     found = {}
-    for (lot, gpus, units), configuration in best.items():
+    for (lot, gpus, units, _), configuration in best.items():
         option = _option(evaluation, lots[lot], configuration, gpus, units, whole_servers)
         found[option.id] = (option, Placed(evaluation.workload.name, configuration, lot))
     return dict(sorted(found.items()))

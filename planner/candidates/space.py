@@ -13,6 +13,8 @@ from planner.schema.problem import Fleet, Search, Workload
 
 STAGES_RULE = "pipeline-within-server"
 """The planning rule that keeps pipelines out of servers that hold the model."""
+WHOLE_SERVERS = "whole-servers"
+"""The planning rule that a replica larger than one server takes whole servers."""
 _DEFAULT_NETWORK = "infiniband-ndr"
 
 

@@ -86,6 +86,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _os_text(problem: OSError | ValueError) -> str:
+    if isinstance(problem, IsADirectoryError):
+        return "a folder"
     return (getattr(problem, "strerror", None) or str(problem)).lower()
 
 

@@ -27,7 +27,7 @@ def at_load(
     """The state in which each row carries its rate.
 
     The mean number decoding is found by bisection, since the rate rises with it. A rate beyond what
-    the batch carries gives the state of the full batch, with an infinite wait.
+    the batch carries gives the state of the full batch; `Load.rate_rps` says what that carries.
     """
     low = np.full(rows.shape, 1e-9)
     high = np.maximum(concurrency_at_cap(batch_sequences, traffic, policy), 1e-6) * (1.0 + 1e-9)
@@ -55,7 +55,7 @@ def in_flight(
     step)). The others wait, for a slot or for prefill: by Little's law (C - inside) / rate is added to
     TTFT and E2E. Arrivals replace departures, so neither their number nor their spacing varies.
     """
-    steady = replace(traffic, arrival_scv_ratio=0.0)
+    steady, policy = replace(traffic, arrival_scv_ratio=0.0), replace(policy, saturated=True)
     inside = np.minimum(requests, batch_sequences)
     low, high = np.full(rows.shape, 1e-9), inside.copy()
     for _ in range(_HALVINGS):

@@ -23,8 +23,9 @@ def capacities(
 ) -> Capacities:
     """The largest batch, and with it the largest rate, at which every limit holds, per configuration.
 
-    Latencies rise with the batch and so does the rate, so the largest batch is found by bisection
-    over integers, all configurations at once.
+    States are numbered by the batch that they would need if prompts did not wait for each other
+    (`concurrency_at_cap`). Latencies, slots and rate rise along them, so the last state that keeps every
+    limit and fits into memory is found by bisection over integers, all configurations at once.
 
     Args:
         replicas: step model and engine facts.
@@ -39,15 +40,16 @@ def capacities(
     lightest = search.load(rows, np.ones(count, dtype=np.int64))
     violated = {metric: search.breaks_any(lightest, metric) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
-    batch = np.zeros(count, dtype=np.int64)
-    batch[possible] = search.largest(rows[possible], max_sequences[possible])
-    shown = search.load(rows, np.maximum(batch, 1))
+    sized = np.zeros(count, dtype=np.int64)
+    sized[possible] = search.largest(rows[possible], max_sequences[possible])
+    shown = search.load(rows, np.maximum(sized, 1))
+    slots = np.ceil(shown.slots / _ROUNDING).astype(np.int64)
     return Capacities(
-        max_batch=batch,
-        rate_rps=np.where(batch > 0, shown.rate_rps, 0.0),
+        max_batch=np.where(possible, np.clip(slots, sized, max_sequences), 0),
+        rate_rps=np.where(possible, shown.rate_rps, 0.0),
         latency_s=shown.latency_s,
         latency_violated=violated,
-        limited_by=search.reasons(rows, batch, max_sequences),
+        limited_by=search.reasons(rows, sized, max_sequences),
         evaluations=search.evaluations,
     )
 
@@ -84,9 +86,9 @@ class _Search:
                 broken |= self.breaks(load, name)
         return broken
 
-    def keeps_all(self, load: Load) -> BoolArray:
-        """Where every limit holds."""
-        kept = np.ones(load.rate_rps.shape, dtype=bool)
+    def keeps_all(self, load: Load, batch: IntArray, ceiling: IntArray) -> BoolArray:
+        """Where every limit holds and the batch suffices; one sequence may always run."""
+        kept: BoolArray = (load.slots <= ceiling * _ROUNDING) | (batch == 1)
         for name in self.limits_s:
             kept &= ~self.breaks(load, name)
         return kept
@@ -94,7 +96,7 @@ class _Search:
     def largest(self, rows: IntArray, ceiling: IntArray) -> IntArray:
         """Largest batch in [1, ceiling] that keeps every limit; a batch of one is known to."""
         low, high = np.ones_like(ceiling), ceiling.copy()
-        whole = self.keeps_all(self.load(rows, high))
+        whole = self.keeps_all(self.load(rows, high), high, ceiling)
         low[whole] = high[whole]
         while True:
             open_ = np.flatnonzero(high - low > 1)
@@ -103,14 +105,14 @@ class _Search:
             # Geometric steps first: latency limits usually bind far below what memory allows.
             middle = np.sqrt(low[open_].astype(np.float64) * high[open_]).astype(np.int64)
             middle = np.clip(middle, low[open_] + 1, high[open_] - 1)
-            kept = self.keeps_all(self.load(rows[open_], middle))
+            kept = self.keeps_all(self.load(rows[open_], middle), middle, ceiling[open_])
             low[open_[kept]] = middle[kept]
             high[open_[~kept]] = middle[~kept]
 
     def reasons(self, rows: IntArray, batch: IntArray, ceiling: IntArray) -> tuple[str, ...]:
-        """What stops a larger batch, by row."""
+        """What stops a larger batch, by row: a limit on latency, else the slots that memory holds."""
         next_load = self.load(rows, batch + 1)
-        words = np.where(batch >= ceiling, "memory", "").astype(object)
+        words = np.full(rows.shape, "memory", dtype=object)
         for name in reversed(tuple(self.limits_s)):
             metric = name.split("_")[0]
             broken = self.breaks(next_load, name) & (batch < ceiling)

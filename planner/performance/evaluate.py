@@ -44,6 +44,7 @@ def load_policy(
         step_factor_ratio=math.exp(z_score * sigma["tpot_new"].value),
         ttft_factor_ratio=math.exp(z_score * sigma["ttft_new"].value),
         saturated=not waits_matter,
+        rare_step_margin_fraction=policy.rare_step_margin_fraction,
     )
 
 

@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 StepFunction = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
-"""(rows, decode_sequences, context_tokens, prefill_tokens, prefill_context_tokens, finishing_prompts) -> s."""
+"""Rows, decode_sequences, context_tokens, prefill_tokens, prefill_context_tokens, finishing_prompts -> s."""
 
 PERCENTILE = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
@@ -64,6 +64,8 @@ class LoadPolicy:
     """The same for TTFT."""
     saturated: bool
     """No limit on TTFT or E2E: requests may queue without end and the batch is always full."""
+    rare_step_margin_fraction: float = 0.0
+    """Mixed steps count in a quantile of ITL while their share, more by this, is above 1 - p."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +113,5 @@ class State:
     rate: FloatArray
     delayed: FloatArray
     """Share of time that prefill takes from decoding."""
+    extra_s: FloatArray
+    """Part of a mean gap that comes from prompts an answer meets at its start."""

@@ -6,18 +6,19 @@ time T, whatever T is; the share of mixed steps is x = w/p, T = (1 - x) T_d + x 
 D / (answer x T). Three corrections follow from prompts that come in clumps:
 
 - Prefill takes the share r = 1 - T_d/T of the time from decoding. Prompts that wait for each other
-  start their answers in batches as long as the busy periods of an M/G/1 queue of load r, so the number
-  decoding has variance over mean k = k_a/(1 - r) + r (c_a^2 + r c_s^2)/(2 (1 - r)^2).
-- A token is likelier to be in a full step: its mean batch is D + k.
-- A request sees more prompts than a random moment: (c_a^2 - 1)/2 of its own burst, and the ones that its
-  own prompt left waiting, r (1 - c_s^2)/(2 (1 - r)) more than usual.
+  start their answers in batches, as many as a busy period of an M/G/1 queue of load r serves, so the
+  number decoding varies more than Poisson (`waiting.batched_peakedness_ratio`, k).
+- A token is likelier to be in a full step: the batch it sees is D + k on average.
+- A request sees more prompts than a random moment does: (c_a^2 - 1)/2 of its own burst, and those that
+  its own prompt left waiting, r (1 - c_s^2)/(2 (1 - r)) more than usual.
 
-Source: busy periods and departures of the M/G/1 queue (Kleinrock, Queueing Systems I, 1975, section 5);
-compared with a simulation of chunked prefill in the tests.
 Assumes: chunked prefill; first come, first served; attention ranks and stages prefill in the same steps.
+Breaks down when: attention ranks prefill in different steps, each delaying the others.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,41 +27,40 @@ from planner.queueing import waiting
 from planner.schema.traffic import Traffic
 
 _ALMOST_ALL = 0.999
-"""Of the largest number whose prompts just fit into every step: there the queue would not end."""
+"""Of the largest number whose prompts just fit into every step; at that number the queue has no end."""
+
+
+def prompt_context_tokens(traffic: Traffic) -> float:
+    """Mean context of a prompt token that is computed: longer prompts have more such tokens.
+
+    Equation: (1 + cached) E[n^2] / (2 E[n]), since the tokens of a prompt n see (1 + cached) n / 2.
+    """
+    second = float(traffic.input_weight @ (traffic.input_tokens * traffic.input_tokens))
+    return (1.0 + traffic.cached_fraction) * second / (2.0 * traffic.input_mean_tokens)
 
 
 def steady_state(
     replicas: Replicas, rows: IntArray, concurrency: FloatArray, traffic: Traffic, policy: LoadPolicy
 ) -> State:
-    """The state at a mean number decoding, shape (rows,); see the equations above."""
+    """The state at a mean number decoding, shape (rows,)."""
     answer = traffic.output_mean_tokens
     prompt = max(traffic.prefill_mean_tokens, 1e-9)
     budget, servers = replicas.batched_tokens[rows], replicas.prompt_servers[rows]
     # With all steps full, each decoding sequence takes one token of the budget and prompt / answer more.
     most = _ALMOST_ALL * budget * servers * answer / (answer + prompt)
     mean = np.minimum(concurrency, most)
-    running = np.maximum(mean, 1.0)
-    chunk = np.maximum(budget - running / servers, 1.0)
+    chunk = np.maximum(budget - np.maximum(mean, 1.0) / servers, 1.0)
     work = mean * prompt / (answer * servers)
-    chunk_mean = np.minimum(np.maximum(mean_chunk_tokens(chunk, traffic), work), chunk)
+    chunk_mean = np.minimum(np.maximum(_one_prompt_chunk(chunk, traffic), work), chunk)
     share = np.minimum(work / chunk_mean, 1.0)
-    decode_s, mixed_s, per_sequence_s = _step_times(replicas, rows, running, chunk_mean, work, traffic)
-    factor = policy.step_factor_ratio
-    decode_s, mixed_s, per_sequence_s = factor * decode_s, factor * mixed_s, factor * per_sequence_s
-    delayed = share * (mixed_s - decode_s) / (decode_s + share * (mixed_s - decode_s))
-    peakedness = waiting.batched_peakedness_ratio(
-        delayed, traffic.arrival_scv_ratio, traffic.prefill_scv_ratio
+    decode_s, mixed_s, per_sequence_s = _step_times(
+        replicas, rows, np.maximum(mean, 1.0), chunk_mean, traffic, policy.step_factor_ratio
     )
-    seen = max(traffic.arrival_scv_ratio - 1.0, 0.0) / 2.0 + np.maximum(
-        delayed * (1.0 - traffic.prefill_scv_ratio) / (2.0 * (1.0 - delayed)), 0.0
-    )
-    share = np.minimum(share * (1.0 + seen / np.maximum(mean, 1e-9)), 1.0)
-    heavier_s = per_sequence_s * (np.minimum(peakedness, running))
-    step_s = decode_s + heavier_s + share * (mixed_s - decode_s)
-    return State(
+    step_s = decode_s + share * (mixed_s - decode_s)
+    state = State(
         rows=rows,
         mean=mean,
-        peakedness=peakedness,
+        peakedness=np.zeros_like(mean),
         chunk=chunk,
         chunk_mean=chunk_mean,
         work=work,
@@ -70,5 +70,53 @@ def steady_state(
         share=share,
         step_s=step_s,
         rate=mean / (answer * step_s),
-        delayed=delayed,
+        delayed=1.0 - decode_s / step_s,
+        extra_s=np.zeros_like(mean),
     )
+    return state if policy.saturated else _clumped(state, traffic)
+
+
+def _step_times(
+    replicas: Replicas,
+    rows: IntArray,
+    running: FloatArray,
+    chunk: FloatArray,
+    traffic: Traffic,
+    factor: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Decode step, mixed step, and what one more sequence adds (secant to about the 99th percentile)."""
+    context = np.full(rows.shape, traffic.decode_context_tokens)
+    prompt_context = np.full(rows.shape, prompt_context_tokens(traffic))
+    nothing = np.zeros(rows.shape)
+    more = 1.0 + 3.0 * np.sqrt(running)
+    decode_s = factor * replicas.step_s(rows, running, context, nothing, nothing, nothing)
+    higher_s = factor * replicas.step_s(rows, running + more, context, nothing, nothing, nothing)
+    finishing = chunk / max(traffic.prefill_mean_tokens, 1e-9)
+    finishing = np.minimum(np.maximum(finishing, 1.0), np.maximum(chunk, 1.0))
+    mixed_s = factor * replicas.mixed_s(rows, running, context, chunk, prompt_context, finishing)
+    return decode_s, np.maximum(mixed_s, decode_s), np.maximum((higher_s - decode_s) / more, 0.0)
+
+
+def _clumped(state: State, traffic: Traffic) -> State:
+    """The three corrections for prompts that come in clumps."""
+    arrival, prompt = traffic.arrival_scv_ratio, traffic.prefill_scv_ratio
+    r = state.delayed
+    peakedness = waiting.batched_peakedness_ratio(r, arrival, prompt)
+    left_behind = r * max(1.0 - prompt, 0.0) / (2.0 * (1.0 - r))
+    seen = max(arrival - 1.0, 0.0) / 2.0 + left_behind
+    share = np.minimum(state.share * (1.0 + seen / np.maximum(state.mean, 1e-9)), 1.0)
+    running = np.maximum(state.mean, 1.0)
+    heavier = np.clip(state.mean + peakedness - running, 0.0, running) * state.per_sequence_s
+    step_s = state.decode_s + heavier + share * (state.mixed_s - state.decode_s)
+    extra_s = (share - state.share) * (state.mixed_s - state.decode_s)
+    rate = state.rate * state.step_s / step_s
+    return replace(state, peakedness=peakedness, share=share, step_s=step_s, rate=rate, extra_s=extra_s)
+
+
+def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:
+    """Mean prompt tokens of a mixed step that serves one prompt: E[e] / E[ceil(e / chunk)]."""
+    prefill = np.maximum(traffic.input_tokens * (1.0 - traffic.cached_fraction), 1e-9)
+    chunks = np.zeros_like(chunk)
+    for weight, tokens in zip(traffic.input_weight, prefill, strict=True):
+        chunks += weight * np.ceil(tokens / chunk)
+    return np.asarray(traffic.input_weight @ prefill / chunks)

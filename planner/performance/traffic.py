@@ -39,6 +39,7 @@ def traffic(
     image_tokens = float(workload.images.per_request) * tokens_per_image if workload.images else 0.0
     prompt = (prompt[0], prompt[1] + image_tokens)
     total = (total[0], total[1] + image_tokens)
+    weighted = _answer_input_tokens(lengths, trace)
     lora = workload.lora
     return Traffic(
         input_weight=prompt[0],
@@ -54,6 +55,7 @@ def traffic(
         kv_tokens=math.ceil(_quantile(total, kv_tail_fraction) - 1e-9),
         cached_fraction=float(workload.prefix_cache_hit),
         arrival_scv_ratio=_arrival_scv_ratio(workload, trace),
+        answer_input_tokens=None if weighted is None else weighted + image_tokens,
         images_per_request=float(workload.images.per_request) if workload.images else 0.0,
         active_adapters=(lora.active or lora.adapters) if lora else 0,
         adapter_rank=lora.rank if lora else 0,
@@ -76,6 +78,19 @@ def _atoms(lengths: Lengths, trace: TraceLengths | None) -> tuple[Atoms, Atoms, 
     answer = formulas.atoms_from_samples(trace.output_tokens.astype(np.float64))
     both = (trace.input_tokens + trace.output_tokens).astype(np.float64)
     return prompt, answer, formulas.atoms_from_samples(both)
+
+
+def _answer_input_tokens(lengths: Lengths, trace: TraceLengths | None) -> float | None:
+    """Mean prompt of an answer token where the input says how the two go together: E[in out] / E[out]."""
+    if lengths.buckets is not None:
+        shares = np.array([float(bucket.share) for bucket in lengths.buckets])
+        inputs = np.array([float(bucket.input) for bucket in lengths.buckets])
+        outputs = np.array([float(bucket.output) for bucket in lengths.buckets])
+        return float((shares * outputs) @ inputs / (shares @ outputs))
+    if lengths.trace is None or trace is None:
+        return None
+    answers = trace.output_tokens.astype(np.float64)
+    return float(answers @ trace.input_tokens.astype(np.float64) / answers.sum())
 
 
 def _side(side: LengthSide) -> Atoms:

@@ -36,6 +36,7 @@ BIN_EDGES = (
 )
 """Probability bins: fine in the tail, where the limits bind."""
 _POINTS_PER_BIN = 8
+_MEAN_LEVELS = (0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
 
 
 def normal_score(probability: float) -> float:
@@ -50,11 +51,15 @@ def quantiles_from_percentiles(
 
     Equation: log Q(p) is piecewise linear in z(p) through the known points; below the lowest and
     above the highest known point the nearest slope continues. A single known point is a constant.
+
     Args:
         known_probability: increasing probabilities in (0, 1).
         known_tokens: tokens at these, none below 1.
         probability: where to evaluate, in (0, 1).
-    Returns: tokens, at least 1, same shape as ``probability``.
+
+    Returns:
+        Tokens, at least 1, same shape as ``probability``.
+
     Assumes: a unimodal, roughly lognormal body. Breaks down when lengths cluster at several values:
         then buckets or a trace describe them.
     """
@@ -121,3 +126,29 @@ def coarse_atoms(
     at_edges = np.interp(edges, cumulative, mass)
     width = np.diff(edges)
     return width, np.diff(at_edges) / width
+
+
+def atoms_around(
+    weight_fraction: FloatArray, tokens: FloatArray, tail_fraction: float
+) -> tuple[FloatArray, FloatArray]:
+    """A few atoms for a quantile whose upper tail is given: a narrow one around it, coarse ones elsewhere.
+
+    A quantile of a sum is then not decided by which side of a bin edge it falls on. A tail of 1 stands for
+    the mean: atoms that get finer upward.
+    """
+    if tail_fraction >= 1.0:
+        levels = _MEAN_LEVELS
+    else:
+        below, above = 1.0 - 1.25 * tail_fraction, 1.0 - 0.75 * tail_fraction
+        lower = {level for level in (0.5, 1.0 - 4.0 * tail_fraction) if 0.0 < level < below}
+        levels = (*sorted(lower), below, above, 1.0)
+    return distinct_atoms(*coarse_atoms(weight_fraction, tokens, levels))
+
+
+def distinct_atoms(weight_fraction: FloatArray, tokens: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sorted atoms, equal ones (up to rounding) merged."""
+    order = np.argsort(tokens, kind="stable")
+    sorted_tokens, weight = tokens[order], weight_fraction[order]
+    first = np.concatenate(([True], np.diff(sorted_tokens) > 1e-9 * sorted_tokens[1:]))
+    starts = np.flatnonzero(first)
+    return np.add.reduceat(weight, starts), sorted_tokens[starts]

@@ -20,6 +20,24 @@ def peakedness_ratio(arrival_scv_ratio: float) -> float:
     return max(0.05, (1.0 + arrival_scv_ratio) / 2.0)
 
 
+def batched_peakedness_ratio(
+    load_fraction: FloatArray, arrival_scv_ratio: float, service_scv_ratio: float
+) -> FloatArray:
+    """Variance over mean of the number in service when arrivals first pass a queue that releases batches.
+
+    Customers leave a single server of load r in busy periods and then stay for a time that passes only
+    while that server is idle: batch arrivals to an infinite-server system, the batch B being the number
+    served in a busy period, E[B] = 1/(1 - r), Var[B] = r (c_a^2 + r c_s^2)/(1 - r)^3.
+    Equation: k = k_a/(1 - r) + r (c_a^2 + r c_s^2)/(2 (1 - r)^2), k_a the peakedness of the arrivals.
+    Source: busy period of M/G/1 (Kleinrock, Queueing Systems I, 1975, section 5.9) in the peakedness of
+        batch arrivals, 1 + (E[B^2]/E[B] - 1)/2; the first term counts the batch still being released.
+    Assumes: exponential stay; c_a^2 other than 1 enters as in heavy traffic.
+    """
+    free = 1.0 - np.minimum(load_fraction, 0.999)
+    batch = load_fraction * (arrival_scv_ratio + load_fraction * service_scv_ratio)
+    return np.asarray(peakedness_ratio(arrival_scv_ratio) / free + batch / (2.0 * free * free))
+
+
 def mean_number_for_cap(cap_sequences: FloatArray, z_score: float, peakedness_ratio_: float) -> FloatArray:
     """Mean number in service such that the cap is exceeded only with the tail probability of ``z_score``.
 
@@ -33,7 +51,9 @@ def mean_number_for_cap(cap_sequences: FloatArray, z_score: float, peakedness_ra
     return np.asarray(np.maximum(root * root, 1e-9))
 
 
-def number_quantile(mean_sequences: FloatArray, z_score: float, peakedness_ratio_: float) -> FloatArray:
+def number_quantile(
+    mean_sequences: FloatArray, z_score: float, peakedness_ratio_: FloatArray | float
+) -> FloatArray:
     """The number in service at a normal score: D + z sqrt(k D)."""
     return np.asarray(mean_sequences + z_score * np.sqrt(peakedness_ratio_ * mean_sequences))
 
@@ -44,14 +64,43 @@ def mean_wait_s(
     arrival_scv_ratio: float,
     service_scv_ratio: FloatArray,
 ) -> FloatArray:
-    """Mean wait in front of one server.
+    """Mean wait in front of one server. Infinite at rho >= 1.
 
-    Equation: rho/(1-rho) (c_a^2 + c_s^2)/2 E[S] (Kingman; exact for M/G/1). Infinite at rho >= 1.
+    Equation: g rho/(1-rho) (c_a^2 + c_s^2)/2 E[S], where g = 1 for Poisson arrivals (exact for M/G/1),
+    g = exp(-2 (1-rho) (1-c_a^2)^2 / (3 rho (c_a^2+c_s^2))) for smoother ones and
+    g = exp(-(1-rho) (c_a^2-1)/(c_a^2+4 c_s^2)) for burstier ones.
+    Source: Kraemer and Langenbach-Belz, Approximate formulae for the delay in the queueing system
+        GI/G/1, 1976.
     """
     rho = np.asarray(utilization_fraction, dtype=np.float64)
     free = np.where(rho < 1.0, 1.0 - rho, 1.0)
-    wait = rho / free * (arrival_scv_ratio + service_scv_ratio) / 2.0 * mean_service_s
+    both = arrival_scv_ratio + np.asarray(service_scv_ratio, dtype=np.float64)
+    if arrival_scv_ratio < 1.0:
+        loss = 2.0 * free * (1.0 - arrival_scv_ratio) ** 2 / (3.0 * np.maximum(rho * both, 1e-12))
+    else:
+        loss = free * (arrival_scv_ratio - 1.0) / (both + 3.0 * service_scv_ratio)
+    wait = np.exp(-loss) * rho / free * both / 2.0 * mean_service_s
     return np.where(rho < 1.0, wait, np.inf)
+
+
+def wait_probability_fraction(
+    utilization_fraction: FloatArray, arrival_scv_ratio: float, service_scv_ratio: FloatArray
+) -> FloatArray:
+    """Share of customers who wait at all; rho for Poisson arrivals, more for burstier ones.
+
+    Equation: rho + (c_a^2 - 1) rho (1 - rho) h, with h = (1 + c_a^2 + rho c_s^2) / (1 + rho (c_s^2 - 1) +
+    rho^2 (4 c_a^2 + c_s^2)) for c_a^2 <= 1 and 4 rho / (c_a^2 + rho^2 (4 c_a^2 + c_s^2)) above.
+    Source: Kraemer and Langenbach-Belz, as in `mean_wait_s`.
+    """
+    rho = np.minimum(np.asarray(utilization_fraction, dtype=np.float64), 1.0)
+    tail = rho * rho * (4.0 * arrival_scv_ratio + service_scv_ratio)
+    if arrival_scv_ratio <= 1.0:
+        factor = (1.0 + arrival_scv_ratio + rho * service_scv_ratio) / (
+            1.0 + rho * (service_scv_ratio - 1.0) + tail
+        )
+    else:
+        factor = 4.0 * rho / (arrival_scv_ratio + tail)
+    return np.clip(rho + (arrival_scv_ratio - 1.0) * rho * (1.0 - rho) * factor, 0.0, 1.0)
 
 
 def exceedance_fraction(
@@ -67,7 +116,9 @@ def exceedance_fraction(
         time_s: t, shape (rows,).
         weight_fraction: weights of the atoms, shape (atoms,).
         fixed_s: the part of each atom that does not wait, shape (atoms, rows).
-        wait_probability_fraction: p, shape (rows,). wait_scale_s: mean of W given W > 0, shape (rows,).
+        wait_probability_fraction: p, shape (rows,).
+        wait_scale_s: mean of W given W > 0, shape (rows,).
+
     Assumes: an exponential tail of the wait (exact for M/M/1, asymptotically right for M/G/1 with
         light-tailed service).
     """

@@ -34,7 +34,7 @@ def _row(row: FitRow) -> tuple[str, str, str, str, str]:
     return (
         f"{numbers.usd(row.usd_per_hour)}/h",
         f"{row.gpus} × {row.gpu}{bought}",
-        f"{layout(row.tp, row.pp)}\nweights {row.weights}, KV {row.kv}",
+        f"{layout(row.tp, row.pp, row.ep, row.attention_dp)}\nweights {row.weights}, KV {row.kv}",
         numbers.count(row.holds, "sequence"),
         "\n".join(row.notes),
     )

@@ -47,6 +47,7 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         prices_section(plan),
         relaxations_section(plan),
         _runners_up(plan),
+        _why_not(plan),
         _guardrails(plan),
         _evidence(plan),
     ]
@@ -111,6 +112,14 @@ def _cost(plan: Plan) -> RenderableType | None:
         words = ", ".join(f"{value} {key}" for key, value in plan.pd_ratio.items())
         rows.append(("prefill to decode", words))
     return section("Cost", pairs(rows))
+
+
+def _why_not(plan: Plan) -> RenderableType | None:
+    """GPU types without any configuration that keeps the limits."""
+    if not plan.why_not:
+        return None
+    rows = [(item.gpu, item.why) for item in sorted(plan.why_not, key=lambda item: item.gpu)]
+    return section("Cannot serve this", table(("GPU", "the nearest configuration"), rows))
 
 
 def _runners_up(plan: Plan) -> RenderableType | None:

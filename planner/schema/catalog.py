@@ -352,6 +352,17 @@ class EngineMemory(Noun):
     source: Source
 
 
+class ModestLimits(Noun):
+    """Scheduler defaults of an engine on devices that it takes for modest."""
+
+    memory_below: Bytes
+    """Devices that report less than this."""
+    architectures: tuple[str, ...] = ()
+    """And these, whatever their memory."""
+    max_running: Positive
+    batched_tokens: Positive
+
+
 class EngineLimits(Noun):
     """Scheduler limits and defaults."""
 
@@ -363,7 +374,24 @@ class EngineLimits(Noun):
     """Other chunks to try where latency per token is limited."""
     chunked_prefill: bool
     """Mixes prompt chunks into decode steps; otherwise a prompt stops decoding."""
+    modest: ModestLimits | None = None
+    """Defaults on modest devices, where the engine has others."""
     source: Source
+
+    def running_on(self, accelerator: Accelerator) -> int:
+        """Sequences in one batch at most on an accelerator."""
+        return self.modest.max_running if self._is_modest(accelerator) and self.modest else self.max_running
+
+    def batched_on(self, accelerator: Accelerator) -> int:
+        """Tokens in one step at most on an accelerator, by default."""
+        modest = self.modest if self._is_modest(accelerator) else None
+        return modest.batched_tokens if modest else self.batched_tokens
+
+    def _is_modest(self, accelerator: Accelerator) -> bool:
+        if self.modest is None:
+            return False
+        small = accelerator.memory.reported < self.modest.memory_below
+        return small or accelerator.architecture in self.modest.architectures
 
 
 class EngineSupport(Noun):

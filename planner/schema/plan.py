@@ -295,6 +295,8 @@ class FitRow(Noun):
     gpus: int
     tp: int
     pp: int
+    ep: int = 1
+    attention_dp: int = 1
     weights: str
     kv: str
     offer: OfferTaken | None

@@ -13,6 +13,7 @@ class Policy:
 
     kv_tail_fraction: float
     slot_full_fraction: float
+    rare_step_margin_fraction: float
     prefix_cache_share: float
     input_guard_factor: float
     output_guard_factor: float

@@ -34,6 +34,8 @@ class Traffic:
     """Share of prompt tokens found in the prefix cache."""
     arrival_scv_ratio: float
     """Squared coefficient of variation of inter-arrival times."""
+    answer_input_tokens: float | None = None
+    """Mean prompt weighted by answer tokens, where the two depend on each other."""
     images_per_request: float = 0.0
     active_adapters: int = 0
     adapter_rank: int = 0
@@ -47,7 +49,8 @@ class Traffic:
     def decode_context_tokens(self) -> float:
         """Mean context of a decode token: the whole prompt and half the answer, weighted by answer tokens."""
         second = float(self.output_weight @ (self.output_tokens * self.output_tokens))
-        return self.input_mean_tokens + second / (2.0 * self.output_mean_tokens)
+        prompt = self.input_mean_tokens if self.answer_input_tokens is None else self.answer_input_tokens
+        return prompt + second / (2.0 * self.output_mean_tokens)
 
     @property
     def prefill_scv_ratio(self) -> float:

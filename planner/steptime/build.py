@@ -6,12 +6,55 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
 from planner.steptime.coefficients import coefficient_rows
 from planner.steptime.rate_columns import calibration_columns, compute_columns, link_columns
 from planner.steptime.specs import StepSpecs
 from planner.steptime.stage_columns import attention_columns, memory_columns, shape_columns, weight_columns
 from planner.steptime.table import Columns, ConfigurationTable
+
+
+class PreparedSpecs:
+    """Configurations as columns, those of the calibration still open: for fits, which change it often."""
+
+    def __init__(self, configurations: Sequence[Configuration]) -> None:
+        """Read everything that does not depend on the calibration.
+
+        Raises:
+            ValueError: the list is empty.
+        """
+        if not configurations:
+            raise ValueError("build_specs needs at least one configuration")
+        self._table = table = ConfigurationTable(configurations)
+        self._columns: Columns = {
+            "tp": table.tp,
+            "pp": table.pp,
+            "ep": table.ep,
+            "attention_dp": table.attention_dp,
+            "stage_gpus": table.stage_gpus,
+            "batched_tokens": table.batched_tokens,
+            "node_gpus": table.node_gpus,
+        }
+        for group in (shape_columns, weight_columns, attention_columns, memory_columns):
+            self._columns |= group(table)
+
+    def specs(self, calibration: Calibration | None = None) -> StepSpecs:
+        """The columns under a calibration, or under the one of each configuration.
+
+        Raises:
+            InputError: the calibration lacks a parameter, or GPUs that must talk have no link.
+        """
+        table = self._table if calibration is None else self._table.recalibrated(calibration)
+        columns = dict(self._columns)
+        for group in (compute_columns, link_columns, calibration_columns):
+            columns |= group(table)
+        exponents = np.unique(columns["overlap_exponent"])
+        return StepSpecs(
+            **columns,
+            coefficients=coefficient_rows(columns),
+            shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
+        )
 
 
 def build_specs(configurations: Sequence[Configuration]) -> StepSpecs:
@@ -21,31 +64,4 @@ def build_specs(configurations: Sequence[Configuration]) -> StepSpecs:
         ValueError: the list is empty.
         InputError: the calibration lacks a parameter, or GPUs that must talk have no link.
     """
-    if not configurations:
-        raise ValueError("build_specs needs at least one configuration")
-    table = ConfigurationTable(configurations)
-    columns: Columns = {
-        "tp": table.tp,
-        "pp": table.pp,
-        "ep": table.ep,
-        "attention_dp": table.attention_dp,
-        "stage_gpus": table.stage_gpus,
-        "batched_tokens": table.batched_tokens,
-        "node_gpus": table.node_gpus,
-    }
-    for group in (
-        shape_columns,
-        weight_columns,
-        attention_columns,
-        compute_columns,
-        link_columns,
-        calibration_columns,
-        memory_columns,
-    ):
-        columns |= group(table)
-    exponents = np.unique(columns["overlap_exponent"])
-    return StepSpecs(
-        **columns,
-        coefficients=coefficient_rows(columns),
-        shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
-    )
+    return PreparedSpecs(configurations).specs()

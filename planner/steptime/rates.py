@@ -56,13 +56,22 @@ def engine_parameter(calibration: Calibration, engine: Engine, name: str) -> flo
     Raises:
         InputError: the calibration lacks the engine or the parameter.
     """
-    table = calibration.engines.get(engine.id)
+    return engine_parameter_of(calibration, engine.id, name)
+
+
+def engine_parameter_of(calibration: Calibration, engine_id: str, name: str) -> float:
+    """The same by the engine's id.
+
+    Raises:
+        InputError: the calibration lacks the engine or the parameter.
+    """
+    table = calibration.engines.get(engine_id)
     if table is None:
         known = ", ".join(sorted(calibration.engines))
         raise input_error(
-            calibration.id, "engines", f"no engine {engine.id!r}", f"one of its engines ({known})"
+            calibration.id, "engines", f"no engine {engine_id!r}", f"one of its engines ({known})"
         )
-    return _value(calibration, table, f"engines.{engine.id}", name)
+    return _value(calibration, table, f"engines.{engine_id}", name)
 
 
 def _value(calibration: Calibration, table: dict[str, Parameter], where: str, name: str) -> float:

@@ -126,8 +126,11 @@ def memory_columns(table: ConfigurationTable) -> Columns:
     alone = table.stage_gpus * table.pp == 1
     single = engine(lambda e: float(e.memory.framework))
     parallel = engine(lambda e: float(e.memory.framework_parallel))
-    sampled = engine(lambda e: e.memory.sampler_sequences)
-    sampled_vision = engine(lambda e: e.memory.sampler_sequences_vision or e.memory.sampler_sequences)
+    running = by_distinct([table.engine, table.accelerator], lambda e, a: (e.limits.running_on(a),))[0]
+    sampled = np.minimum(engine(lambda e: e.memory.sampler_sequences), running)
+    sampled_vision = np.minimum(
+        engine(lambda e: e.memory.sampler_sequences_vision or e.memory.sampler_sequences), running
+    )
     return {
         "capacity_bytes": table.accelerator.column(lambda a: float(a.memory.reported)),
         "engine_utilization": engine(lambda e: float(e.memory.utilization)),
@@ -139,7 +142,7 @@ def memory_columns(table: ConfigurationTable) -> Columns:
         "workspace_copies": engine(lambda e: float(e.memory.workspace_copies)),
         "load_copy": engine(lambda e: float(e.memory.load_copy)),
         "host_copy": engine(lambda e: float(e.memory.host_copy)),
-        "max_running": engine(lambda e: e.limits.max_running),
+        "max_running": running,
         "widest_row_elements": np.asarray(
             memory.widest_row_elements(
                 table.fact("hidden_size"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from planner.physics import parallelism
 from planner.physics.arrays import FloatArray
+from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
 from planner.steptime.interning import Interned
 
@@ -37,6 +39,13 @@ class ConfigurationTable:
         self.network_bytes_per_s = _column([c.network_bytes_per_s for c in configurations])
         self.network_latency_s = _column([c.network_latency_s for c in configurations])
         self.stage_gpus = np.asarray(parallelism.gpus_per_stage(self.tp, self.attention_dp))
+
+    def recalibrated(self, calibration: Calibration) -> ConfigurationTable:
+        """The same configurations, all under one calibration."""
+        table = copy.copy(self)
+        table.calibration = Interned([calibration])
+        table.calibration.rows = np.zeros(len(self.tp), dtype=np.intp)
+        return table
 
     def fact(self, name: str) -> FloatArray:
         """A field of the model facts."""

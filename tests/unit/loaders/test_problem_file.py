@@ -88,6 +88,11 @@ ONE_CHANGE = {
         'x.yaml:9: fleet.network: found "50 gb/s", expected a bandwidth with its unit, such as "50 GB/s", '
         'or a network of the catalog. Maybe "50 GB/s"?',
     ),
+    "bandwidth in bits": (
+        ("accelerators: [h100-sxm]", "network: 400 Gb/s"),
+        'x.yaml:9: fleet.network: found "400 Gb/s", expected a bandwidth with its unit, such as "50 GB/s", '
+        'or a network of the catalog. Maybe "50 GB/s"?',
+    ),
     "unknown key": (
         ("slo:", "slos:"),
         "x.yaml:7: workloads.chat.slos: found an unknown key, expected one of name, model, archetype, demand, "

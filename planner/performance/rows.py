@@ -1,0 +1,273 @@
+"""Predictions for rows of measurement tables: all rows of one kind of load at once.
+
+The conventions are those of benchmarks, not of planning: a closed loop of clients with nearly equal
+lengths clumps, a batch may be static, and requests may all be sent at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from planner.performance.closed_loop import closed_loop
+from planner.performance.two_stations import two_stations
+from planner.physics.arrays import FloatArray, IntArray
+from planner.schema.catalog import Calibration
+from planner.steptime.memory import max_sequences, memory_account
+from planner.steptime.prompt import prompt_alone_s
+from planner.steptime.rates import engine_parameter_of, parameter
+from planner.steptime.specs import StepSpecs
+from planner.steptime.step import total_step_s
+
+NOT_PREDICTED = np.nan
+DRAFTS_PER_STEP = 3.0
+"""Draft tokens that one step with multi-token prediction verifies."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowLoads:
+    """Loads of rows, per replica; one entry a row."""
+
+    kind: np.ndarray[tuple[int], np.dtype[np.str_]]
+    engine: tuple[str, ...]
+    """Engine family, as the calibration names it."""
+    input_tokens: FloatArray
+    output_tokens: FloatArray
+    requests: FloatArray
+    """In flight, in the batch, or sent at once; infinite where nobody says."""
+    replicas: FloatArray
+    held_answer_fraction: FloatArray
+    """Share of an answer that a running request holds on average."""
+    speculative: FloatArray
+    """1 where drafts are verified."""
+    alone: FloatArray
+    """1 where the time to first token has no server in front of it."""
+    prefill_row: IntArray
+    """Entry of the prefill worker of a disaggregated row among the specifications, else -1."""
+    prefill_workers: FloatArray
+    decode_workers: FloatArray
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return int(self.input_tokens.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class RowPredictions:
+    """What a table would show, for all GPUs of a row; NaN where a kind of load has no such number."""
+
+    output_tokens_per_s: FloatArray
+    ttft_s: FloatArray
+    tpot_s: FloatArray
+    fitting: FloatArray
+    """Sequences that one replica holds."""
+
+    @classmethod
+    def blank(cls, size: int) -> RowPredictions:
+        """Nothing predicted yet."""
+        return cls(*(np.full(size, NOT_PREDICTED) for _ in fields(cls)))
+
+
+Rule = Callable[["_Group"], "tuple[FloatArray, FloatArray, FloatArray]"]
+
+
+def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) -> RowPredictions:
+    """Throughput, TTFT and TPOT of rows whose load needs no queueing (see `planner.performance.row_queues`).
+
+    Entry ``i`` of ``loads`` belongs to entry ``i`` of ``specs``; further specifications are prefill workers.
+    """
+    result = RowPredictions.blank(len(loads))
+    everyone = np.arange(len(loads))
+    result.fitting[:] = fitting_sequences(specs, everyone, loads)
+    constants = RowConstants.of(calibration, loads.engine)
+    disaggregated = loads.prefill_row >= 0
+    groups: tuple[tuple[Rule, np.ndarray[tuple[int], np.dtype[np.bool_]]], ...] = (
+        (_first_token, loads.kind == "first-token"),
+        (_static_batch, loads.kind == "static-batch"),
+        (_closed_loop, (loads.kind == "closed-loop") & ~disaggregated),
+        (_closed_loop, loads.kind == "offline"),
+        (_burst, loads.kind == "burst"),
+        (_two_stations, (loads.kind == "closed-loop") & disaggregated),
+    )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for rule, picked in groups:
+            rows = everyone[picked]
+            if rows.size:
+                group = _Group(specs, rows, loads, constants, result.fitting[rows])
+                result.output_tokens_per_s[rows], result.ttft_s[rows], result.tpot_s[rows] = rule(group)
+    return result
+
+
+def fitting_sequences(specs: StepSpecs, rows: IntArray, loads: RowLoads) -> FloatArray:
+    """Sequences that one replica holds at the lengths of the rows: memory, then the engine's own limit."""
+    held = loads.input_tokens[rows] + loads.output_tokens[rows] * loads.held_answer_fraction[rows]
+    pool = memory_account(specs, rows).kv_cache_bytes
+    fitting = max_sequences(specs, rows, pool, np.maximum(held, 1.0))
+    return np.minimum(fitting, specs.max_running[rows] * specs.attention_dp[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class RowConstants:
+    """Numbers of the calibration that rows of an engine share."""
+
+    ttft_overhead_s: float
+    absorbed_ratio: float
+    tokens_per_step: float
+    draft_work: float
+    split_overhead_s: float
+    split_prefill_factor: float
+    first_wave: float
+    ttft_factor: FloatArray
+    clumping: FloatArray
+
+    @classmethod
+    def of(cls, calibration: Calibration, engines: Sequence[str]) -> RowConstants:
+        """Look every engine up once."""
+        names = sorted(set(engines))
+        place = np.array([names.index(name) for name in engines], dtype=np.intp)
+
+        def column(key: str) -> FloatArray:
+            return np.array([engine_parameter_of(calibration, name, key) for name in names])[place]
+
+        return cls(
+            ttft_overhead_s=parameter(calibration, "ttft_overhead_s"),
+            absorbed_ratio=parameter(calibration, "absorbed_ratio"),
+            tokens_per_step=parameter(calibration, "speculative_tokens_per_step"),
+            draft_work=parameter(calibration, "speculative_draft_work"),
+            split_overhead_s=parameter(calibration, "disaggregated_ttft_overhead_s"),
+            split_prefill_factor=parameter(calibration, "disaggregated_prefill_factor"),
+            first_wave=parameter(calibration, "disaggregated_first_wave"),
+            ttft_factor=column("closed_loop_ttft_factor"),
+            clumping=column("closed_loop_clumping"),
+        )
+
+
+class _Group:
+    """Rows of one kind, gathered."""
+
+    def __init__(
+        self,
+        specs: StepSpecs,
+        rows: IntArray,
+        loads: RowLoads,
+        constants: RowConstants,
+        fitting: FloatArray,
+    ) -> None:
+        self.specs, self.rows, self.constants, self.loads = specs, rows, constants, loads
+        self.fitting = np.maximum(fitting, 1.0)
+        self.input_tokens = loads.input_tokens[rows]
+        self.output_tokens = loads.output_tokens[rows]
+        self.requests = loads.requests[rows]
+        self.replicas = loads.replicas[rows]
+        self.alone = loads.alone[rows] > 0
+        self.ttft_factor = constants.ttft_factor[rows]
+        self.clumping = constants.clumping[rows]
+        speculative = loads.speculative[rows]
+        self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
+        self.work_factor = 1.0 + speculative * DRAFTS_PER_STEP * constants.draft_work
+        self.context_tokens = self.input_tokens + self.output_tokens / 2.0
+
+    def prefill_s(self, prompts: FloatArray) -> FloatArray:
+        """So many prompts, one batch of them."""
+        return total_step_s(
+            self.specs, self.rows, 0.0, 0.0, prompts * self.input_tokens, self.input_tokens / 2.0, prompts
+        )
+
+    def decode_s(self, sequences: FloatArray) -> FloatArray:
+        """One step of so many sequences, without prompts; time per emitted token."""
+        step_s = total_step_s(self.specs, self.rows, sequences * self.work_factor, self.context_tokens)
+        return step_s / self.tokens_per_step
+
+    def first_token_s(self, service_s: FloatArray) -> FloatArray:
+        """A prompt alone, with the server in front of it where there is one."""
+        served_s = self.constants.ttft_overhead_s + self.ttft_factor * service_s
+        return np.where(self.alone, service_s, served_s)
+
+
+Numbers = tuple[FloatArray, FloatArray, FloatArray]
+"""Output tokens per second, TTFT and TPOT in seconds."""
+
+
+def _first_token(group: _Group) -> Numbers:
+    batch = np.maximum(group.requests, 1.0)
+    ttft_s = group.first_token_s(group.prefill_s(batch))
+    return group.replicas * batch / ttft_s, ttft_s, np.full(ttft_s.shape, NOT_PREDICTED)
+
+
+def _static_batch(group: _Group) -> Numbers:
+    """Prefill the whole batch, then decode all of it; more than fit go in waves."""
+    inside = np.minimum(group.requests, group.fitting)
+    waves = group.requests / inside
+    prompt_s = group.prefill_s(inside)
+    step_s = group.decode_s(inside)
+    elapsed_s = waves * (prompt_s + np.maximum(group.output_tokens - 1.0, 0.0) * step_s)
+    rate = group.replicas * group.requests * group.output_tokens / elapsed_s
+    return rate, group.first_token_s(prompt_s), step_s
+
+
+def _closed_loop(group: _Group) -> Numbers:
+    """Requests always in flight; without a number as many as fit."""
+    loop = closed_loop(
+        group.specs,
+        group.rows,
+        np.where(np.isfinite(group.requests), group.requests, group.fitting),
+        group.fitting,
+        group.input_tokens,
+        group.output_tokens,
+        group.constants.ttft_overhead_s,
+        group.ttft_factor,
+        group.clumping,
+        group.constants.absorbed_ratio,
+        group.tokens_per_step,
+        group.work_factor,
+    )
+    unlimited = ~np.isfinite(group.requests)
+    ttft_s = np.where(unlimited, NOT_PREDICTED, loop.ttft_s)
+    return group.replicas * loop.output_tokens_per_s, ttft_s, loop.tpot_s
+
+
+def _burst(group: _Group) -> Numbers:
+    """All requests sent at once: every prompt is prefilled once, and answers decode in waves.
+
+    ``T = N S + (N / B) OSL t_step(B)`` with ``B = min(N, fitting)``. Requests are admitted over
+    ``T - OSL t_step``; the mean one waits half of that.
+
+    Assumes: nearly equal lengths; the last wave is as full as the others.
+    """
+    inside = np.minimum(group.requests, group.fitting)
+    step_s = group.decode_s(inside)
+    answer_s = group.output_tokens * step_s
+    prompts_s = group.requests / inside * group.prefill_s(inside)
+    elapsed_s = prompts_s + group.requests / inside * answer_s
+    admitted_s = elapsed_s - answer_s
+    ttft_s = group.constants.ttft_overhead_s + admitted_s / 2.0
+    rate = group.replicas * group.requests * group.output_tokens / elapsed_s
+    share = np.where(group.requests > inside, inside / group.requests, 1.0)
+    tpot_s = np.where(
+        group.requests > inside,
+        share * elapsed_s / group.output_tokens,
+        (elapsed_s - admitted_s / 2.0) / group.output_tokens,
+    )
+    return rate, ttft_s, tpot_s
+
+
+def _two_stations(group: _Group) -> Numbers:
+    loads, rows = group.loads, group.rows
+    prefill = loads.prefill_row[rows]
+    service_s = prompt_alone_s(group.specs, prefill, group.input_tokens)
+    workers = loads.decode_workers[rows]
+
+    def think_s(decoding: FloatArray) -> FloatArray:
+        return group.output_tokens * group.decode_s(np.minimum(decoding / workers, group.fitting))
+
+    loop = two_stations(
+        group.requests,
+        service_s * group.constants.split_prefill_factor,
+        loads.prefill_workers[rows] * group.specs.attention_dp[prefill],
+        think_s,
+        group.constants.first_wave,
+    )
+    ttft_s = group.constants.split_overhead_s + loop.wait_s
+    return loop.rate_rps * group.output_tokens, ttft_s, loop.think_s / group.output_tokens

@@ -1,0 +1,129 @@
+"""Inter-token latency (all gaps pooled) and time per output token (gaps averaged in a request)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
+from planner.performance.steady_state import prompt_context_tokens
+from planner.queueing import lengths, mixtures, waiting
+from planner.schema.traffic import Traffic
+
+
+def token_latency(
+    replicas: Replicas,
+    state: State,
+    batch_sequences: FloatArray,
+    traffic: Traffic,
+    policy: LoadPolicy,
+    wanted: tuple[str, ...],
+) -> dict[str, FloatArray]:
+    """The wanted statistics of ITL and TPOT."""
+    result: dict[str, FloatArray] = {}
+    for name in wanted:
+        metric, statistic = name.split("_")
+        if statistic == "mean":
+            result[name] = state.step_s
+        elif metric == "itl":
+            result[name] = _gap(replicas, state, batch_sequences, traffic, policy, PERCENTILE[statistic])
+        else:
+            result[name] = _per_token(state, batch_sequences, traffic, policy, PERCENTILE[statistic])
+    return result
+
+
+def _gap(
+    replicas: Replicas,
+    state: State,
+    batch_sequences: FloatArray,
+    traffic: Traffic,
+    policy: LoadPolicy,
+    probability: float,
+) -> FloatArray:
+    """A quantile of all gaps.
+
+    When more than 1 - p of the gaps are mixed steps, it is a mixed step with the chunk of that rank
+    and the mean batch; otherwise a decode step with the batch of that rank. Just below 1 - p the latency
+    would jump with a small error of the share, so the planned margin is kept from there.
+    """
+    decode_s = state.decode_s + _heavier_s(state, batch_sequences, policy, probability)
+    chunk, prompt_context = _chunk_quantile(state, traffic, probability)
+    shape = state.rows.shape
+    mixed_s = policy.step_factor_ratio * replicas.mixed_s(
+        state.rows,
+        np.maximum(state.mean, 1.0),
+        np.full(shape, traffic.decode_context_tokens),
+        chunk,
+        prompt_context,
+        np.maximum(chunk / max(traffic.prefill_mean_tokens, 1.0), 1.0),
+    )
+    mixed_s = mixed_s + _heavier_s(state, batch_sequences, policy, 0.5)
+    rare = (1.0 - probability) / (1.0 + policy.rare_step_margin_fraction)
+    return np.where(state.share > rare, np.maximum(mixed_s, decode_s), decode_s)
+
+
+def _heavier_s(
+    state: State, batch_sequences: FloatArray, policy: LoadPolicy, probability: float
+) -> FloatArray:
+    """What a batch of that rank, as a token sees it, adds to a step with the mean number."""
+    number = waiting.number_quantile(
+        state.mean + state.peakedness, lengths.normal_score(probability), state.peakedness
+    )
+    if policy.saturated:
+        number = np.minimum(number, batch_sequences)
+    running = np.maximum(state.mean, 1.0)
+    return np.asarray(np.maximum(number - running, 0.0) * state.per_sequence_s)
+
+
+def _chunk_quantile(state: State, traffic: Traffic, probability: float) -> tuple[FloatArray, FloatArray]:
+    """Prompt tokens and their context in the mixed step whose rank among all gaps is ``probability``.
+
+    The larger of one prompt of that rank among mixed steps (its last chunk, which sees most context) and,
+    where several share a step, the quantile of the work that arrives in one (compound Poisson, normal).
+    """
+    rank = 1.0 - (1.0 - probability) / np.maximum(state.share, 1.0 - probability)
+    order = np.argsort(traffic.input_tokens, kind="stable")
+    cumulative = np.cumsum(traffic.input_weight[order])
+    index = np.minimum(np.searchsorted(cumulative, rank + 1e-12), order.size - 1)
+    one = traffic.input_tokens[order][index]
+    computed = one * (1.0 - traffic.cached_fraction)
+    spread = (traffic.prefill_scv_ratio + traffic.arrival_scv_ratio) * traffic.prefill_mean_tokens
+    several = state.work + lengths.normal_score(probability) * np.sqrt(state.work * spread)
+    chunk = np.clip(np.maximum(computed, several), 1e-9, state.chunk)
+    context = one - np.minimum(computed, state.chunk) / 2.0
+    return chunk, np.maximum(context, prompt_context_tokens(traffic))
+
+
+def _per_token(
+    state: State, batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy, probability: float
+) -> FloatArray:
+    """A quantile of the mean gap of a request: short answers scatter most."""
+    weight, answer = lengths.atoms_around(traffic.output_weight, traffic.output_tokens, 1.0 - probability)
+    variance = np.stack([gap_variance_s2(state, traffic, tokens) for tokens in answer])
+    common_s = _heavier_s(state, batch_sequences, policy, 0.84) - _heavier_s(
+        state, batch_sequences, policy, 0.5
+    )
+    start = traffic.output_mean_tokens / np.maximum(answer, 1.0) - 1.0
+    excess = np.maximum(state.step_s - state.decode_s + start[:, None] * state.extra_s, 0.0)
+    value = mixtures.lognormal_quantile(
+        probability, weight, excess, variance + (common_s * state.step_s / state.decode_s) ** 2
+    )
+    slowest_s = np.maximum(state.mixed_s, state.step_s)
+    return np.asarray(np.minimum(state.decode_s + value, slowest_s + common_s))
+
+
+def gap_variance_s2(state: State, traffic: Traffic, answer_tokens: float) -> FloatArray:
+    """Variance of the mean gap of a request with n answer tokens, from the prompts it meets.
+
+    Equation: an M/G/1 queue of load r with jobs of mean s = r / lambda goes first. To get x = n T_d
+    seconds of decoding done from an empty queue takes a time of variance x lambda s^2 c / (1 - r)^3, with
+    c = c_a^2 + c_s^2; the queue found at the start, of mean v = r s c / (2 (1 - r)), adds
+    v^2 (2/r - 1) / (1 - r)^2. Both over n^2.
+    Source: completion times under preemptive priority (Gaver 1962).
+    """
+    n, r = max(answer_tokens, 1.0), np.maximum(state.delayed, 1e-9)
+    job_s = r / np.maximum(state.rate, 1e-12)
+    both = traffic.arrival_scv_ratio + traffic.prefill_scv_ratio
+    met = n * state.decode_s * r * job_s * both / (1.0 - r) ** 3
+    found_s = r * job_s * both / (2.0 * (1.0 - r))
+    found = found_s * found_s * (2.0 / r - 1.0) / (1.0 - r) ** 2
+    return np.asarray((met + found) / (n * n))

@@ -1,0 +1,59 @@
+"""Disaggregated serving as a closed loop of two stations: finite prefill workers, then decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.physics.arrays import FloatArray
+
+PASSES = 60
+DAMPING = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStations:
+    """Steady state of the loop."""
+
+    wait_s: FloatArray
+    """In and before the prefill station, the first wave of a benchmark included."""
+    think_s: FloatArray
+    """In the decode station, one answer."""
+    rate_rps: FloatArray
+
+
+def two_stations(
+    customers: FloatArray,
+    service_s: FloatArray,
+    servers: FloatArray,
+    think_s: Callable[[FloatArray], FloatArray],
+    first_wave_fraction: float,
+) -> TwoStations:
+    """``C`` requests go round between ``m`` prefill servers and the decode workers.
+
+    ``X = C / (W + Z)`` and ``W = (S / m) (1 + X W (C - 1) / C) + S (m - 1) / m``; ``Z`` follows from the
+    ``X Z`` sequences that decode. A benchmark starts with all C at the prefill station: part of that first
+    wave, ``max(C S / (2 m) - W, 0)``, stays in the mean.
+
+    Args:
+        customers: C. service_s: S of one prompt on one server. servers: m (workers x attention ranks).
+        think_s: time of an answer (Z) when so many sequences decode in all workers together.
+        first_wave_fraction: share of the first wave that the mean keeps.
+
+    Source: performance model, section 5 (approximate mean-value analysis).
+    Breaks down when: prefill is above 90 % busy: then W is the difference of two large numbers.
+    """
+    one = np.maximum(service_s, 1e-9)
+    wait = one.copy()
+    think = think_s(np.maximum(customers / 2.0, 1.0))
+    for _ in range(PASSES):
+        rate = customers / (wait + think)
+        seen = rate * wait * (customers - 1.0) / np.maximum(customers, 1.0)
+        new = one / servers * (1.0 + seen) + one * (servers - 1.0) / servers
+        wait = DAMPING * new + (1.0 - DAMPING) * wait
+        decoding = np.clip(customers / (wait + think) * think, 1e-6, customers)
+        think = DAMPING * think_s(decoding) + (1.0 - DAMPING) * think
+    first = np.maximum(customers * one / (2.0 * servers) - wait, 0.0)
+    return TwoStations(wait + first_wave_fraction * first, think, customers / (wait + think))

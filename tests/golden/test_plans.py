@@ -1,0 +1,96 @@
+"""The plans of problems/: their cost, their proof, and that the same input gives the same bytes."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from json_schema import faults
+
+import planner
+from planner.app.plan import solve_problem
+from planner.app.run import Run
+from planner.interfaces import cli
+from planner.loaders.problem import load_problem_document
+from planner.report import json_document
+
+PROBLEMS = sorted((Path(__file__).parents[2] / "problems").glob("*.yaml"))
+TABLE = yaml.safe_load((Path(__file__).parent / "plans.yaml").read_text(encoding="utf-8"))
+SOLVED = {}
+
+
+@pytest.fixture(params=PROBLEMS, ids=lambda path: path.stem)
+def path(request):
+    return request.param
+
+
+@pytest.fixture
+def session(path):
+    if path not in SOLVED:
+        loaded = planner.load(path)
+        SOLVED[path] = loaded, loaded.solve()
+    return SOLVED[path][0]
+
+
+@pytest.fixture
+def plan(path, session):
+    return SOLVED[path][1]
+
+
+def near(*numbers):
+    return [None if number is None else pytest.approx(number, rel=1e-5) for number in numbers]
+
+
+def encoded(plan):
+    return json_document.encode(json_document.of_plan(plan))
+
+
+@pytest.fixture(scope="module")
+def schema():
+    from planner.schema.plan import Plan
+
+    return Plan.model_json_schema(by_alias=True, mode="serialization")
+
+
+def test_every_problem_has_a_row():
+    assert list(TABLE) == [path.stem for path in PROBLEMS]
+
+
+def test_the_plan_is_the_one_of_the_table(path, plan):
+    row = TABLE[path.stem]
+    assert plan.status == row["status"]
+    assert [plan.cost_usd_per_hour, plan.objective.value] == near(row["cost"], row["value"])
+    assert plan.gpus == row["gpus"]
+    assert sum(pool.replicas for pool in plan.pools) == row["replicas"]
+
+
+def test_the_plan_is_proved(plan):
+    if plan.status == "infeasible":
+        assert plan.removed
+        return
+    assert plan.status == "optimal"
+    assert plan.objective.gap == 0.0
+    assert plan.objective.lower_bound == plan.objective.value
+
+
+def test_the_document_keeps_its_schema(plan, schema):
+    document = json.loads(encoded(plan))
+    assert faults(document, schema) == []
+    assert faults(document | {"surprise": 1}, schema) == ["$.surprise: not allowed"]
+
+
+def test_the_command_gives_the_same_bytes_with_two_workers(path, plan, tmp_path, capsys):
+    out = tmp_path / "plan.json"
+    assert cli.run(["plan", str(path), "--json", "--out", str(out), "--workers", "2"]) in (0, 1)
+    assert capsys.readouterr().out.encode() == out.read_bytes() == encoded(plan)
+
+
+def test_a_second_run_gives_the_same_bytes(session, plan):
+    assert encoded(session.solve()) == encoded(plan)
+
+
+def test_the_plan_can_be_solved_again_from_its_own_inputs(session, plan, tmp_path):
+    values = json.loads(encoded(plan))["inputs"]["problem"]
+    problem = load_problem_document(values, session.catalog)
+    again = solve_problem(problem, tmp_path, session.catalog, session.rules, Run())
+    assert encoded(again) == encoded(plan)
