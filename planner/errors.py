@@ -21,7 +21,7 @@ class Fault:
     maybe: str = ""
 
     def __str__(self) -> str:
-        """``file:line: key: found X, expected Y. Maybe Z?``"""
+        """As ``file:line: key: found X, expected Y. Maybe Z?``."""
         place = f"{self.where}: {self.key}" if self.key else self.where
         hint = f" Maybe {self.maybe}?" if self.maybe else ""
         return f"{place}: found {self.found}, expected {self.expected}.{hint}"

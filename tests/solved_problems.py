@@ -13,8 +13,8 @@ from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
 
 MODELS = [
-    "llama-3.1-8b", "llama-3.3-70b", "qwen3-32b", "mixtral-8x7b", "gpt-oss-120b", "gemma-3-27b", "qwen3-30b-a3b",
-    "deepseek-v3", "qwen3-next-80b-a3b", "mistral-7b-v0.1",
+    "llama-3.1-8b", "llama-3.3-70b", "qwen3-32b", "mixtral-8x7b", "gpt-oss-120b", "gemma-3-27b",
+    "qwen3-30b-a3b", "deepseek-v3", "qwen3-next-80b-a3b", "mistral-7b-v0.1",
 ]  # fmt: skip
 ACCELERATORS = ["h100-sxm", "h200-sxm", "a100-sxm", "l40s", "b200", "mi300x", "l4"]
 

@@ -38,7 +38,6 @@ from planner.steptime.checkpoint import with_checkpoint_note
 from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
 
-
 _NOT_PACED = tuple(name for name in Slo.model_fields if name.startswith("ttft"))
 
 

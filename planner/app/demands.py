@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from planner.candidates.demand import spares
 from planner.candidates.market import find_id
 from planner.errors import input_error
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator
-from planner.schema.choice import Limits, Objective, PoolDemand, Spares
-from planner.schema.problem import Problem, Redundancy, Workload
-
-
-def spares(workload: Workload, problem: Problem) -> Spares:
-    """What a workload's pool may lose."""
-    asked = workload.redundancy if workload.redundancy is not None else problem.fleet.redundancy
-    if not isinstance(asked, Redundancy):
-        return Spares("replicas", asked)
-    if asked.per_option is not None:
-        return Spares("per_option", asked.per_option)
-    if asked.servers is not None:
-        return Spares("servers", asked.servers)
-    return Spares("replicas", asked.replicas or 0)
+from planner.schema.choice import Limits, Objective, PoolDemand
+from planner.schema.problem import Problem, Workload
 
 
 def pool_demand(workload: Workload, problem: Problem, peak_rps: Fraction, headroom: Fraction) -> PoolDemand:
@@ -33,7 +22,7 @@ def pool_demand(workload: Workload, problem: Problem, peak_rps: Fraction, headro
         demand_rps=(peak_rps * (1 + headroom),),
         max_utilization=Fraction(problem.fleet.max_utilization),
         min_replicas=workload.min_replicas or problem.fleet.min_replicas,
-        spares=spares(workload, problem),
+        spares=spares(workload, problem.fleet),
         mix=problem.search.mix,
     )
 
@@ -64,6 +53,6 @@ def refuse_unsupported(problem: Problem, where: str) -> None:
             where,
             "search.modes",
             "only disaggregated",
-            "aggregated among the modes: this version does not size prefill and decode pools from predictions",
+            "aggregated among the modes: predictions do not size prefill and decode pools yet",
             'modes: [aggregated], or a table of measured workers with roles "prefill" and "decode"',
         )

@@ -39,6 +39,12 @@ def removed(
     return (removals(stacked(parts)) if parts else ()), count
 
 
+def stuck(cases: Mapping[str, Case], in_the_way: Sequence[str]) -> Mapping[str, Case]:
+    """The workloads that nothing serves, where some are: the others need no explanation."""
+    named = {item.removeprefix("unservable:").split("/")[0] for item in in_the_way}
+    return {name: case for name, case in cases.items() if name in named} or cases
+
+
 def _bits(
     part: Evaluated,
     lots: Sequence[Lot],

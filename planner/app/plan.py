@@ -64,7 +64,7 @@ def solve_problem(
 ) -> Plan:
     """The plan of a problem: enumerate, evaluate, judge, choose, check, explain."""
     if problem.workers is not None:
-        return measured_plan.plan_from_table(problem, folder, catalog, run, where)
+        return measured_plan.plan_from_table(problem, folder, catalog, run)
     refuse_unsupported(problem, where)
     active = planning_rules.active(rules, problem.search.rules_off)
     lots = market_lots(problem.fleet, catalog.accelerator, catalog.price_lists)
@@ -86,7 +86,8 @@ def solve_problem(
         choice = solve(question, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):
         if choice.status in ("infeasible", "unknown"):
-            removed, count = infeasible.removed(cases, problem, lots, active, catalog, question)
+            stuck = infeasible.stuck(cases, choice.in_the_way)
+            removed, count = infeasible.removed(stuck, problem, lots, active, catalog, question)
             return document(problem, catalog, cases, run, choice, None, removed, count)
         ready = {name: part for name, part in evaluated.items() if part is not None}
         chosen = Chosen(question, found, ready, lots, active, priceless)

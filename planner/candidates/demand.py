@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from planner.errors import input_error
-from planner.schema.problem import Demand
+from planner.schema.choice import Spares
+from planner.schema.problem import Demand, Fleet, Redundancy, Workload
 from planner.schema.traces import TraceLengths
 
 _WINDOW_S = 300.0
@@ -51,3 +52,15 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
 
 def _up(rate: float) -> Fraction:
     return Fraction(int(np.ceil(rate * _MILLI - 1e-9)), _MILLI)
+
+
+def spares(workload: Workload, fleet: Fleet) -> Spares:
+    """What a workload's pool may lose."""
+    asked = workload.redundancy if workload.redundancy is not None else fleet.redundancy
+    if not isinstance(asked, Redundancy):
+        return Spares("replicas", asked)
+    if asked.per_option is not None:
+        return Spares("per_option", asked.per_option)
+    if asked.servers is not None:
+        return Spares("servers", asked.servers)
+    return Spares("replicas", asked.replicas or 0)

@@ -131,9 +131,7 @@ class _Builder:
         return Candidates(
             configurations=tuple(self.configurations),
             names=tuple(configuration_name(item) for item in self.configurations),
-            attributes=attributes(
-                self.configurations, self.link_gpus, self.part_of_server, self.held, fits
-            ),
+            attributes=attributes(self.configurations, self.link_gpus, self.part_of_server, self.held, fits),
             structural={
                 "precision": _not(self.allowed),
                 "divisibility": _not(self.divides),

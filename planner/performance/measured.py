@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from planner.candidates.demand import spares
 from planner.errors import Fault, InputError, input_error, nearest
-from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Role, Spares, Supply
-from planner.schema.problem import Fleet, Problem, Redundancy, Workload
+from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Role, Supply
+from planner.schema.problem import Fleet, Problem, Workload
 from planner.schema.workers import MeasuredCase, WorkerRow, WorkerTable
 
 ONE_BUCKET = "all"
@@ -339,16 +340,6 @@ def _demand(problem: Problem, view: _View, role: Role) -> PoolDemand:
         buckets=tuple(view.shares),
         max_utilization=Fraction(fleet.max_utilization),
         min_replicas=workload.min_replicas or fleet.min_replicas,
-        spares=_spares(workload.redundancy if workload.redundancy is not None else fleet.redundancy),
+        spares=spares(workload, fleet),
         mix=problem.search.mix,
     )
-
-
-def _spares(stated: int | Redundancy) -> Spares:
-    if isinstance(stated, int):
-        return Spares("replicas", stated)
-    if stated.per_option is not None:
-        return Spares("per_option", stated.per_option)
-    if stated.servers is not None:
-        return Spares("servers", stated.servers)
-    return Spares("replicas", stated.replicas or 0)

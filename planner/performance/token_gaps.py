@@ -23,7 +23,7 @@ def token_latency(
     for name in wanted:
         metric, statistic = name.split("_")
         if statistic == "mean":
-            result[name] = state.step_s
+            result[name] = state.step_s + (_short_answers(traffic) * state.extra_s if metric == "tpot" else 0.0)
         elif metric == "itl":
             result[name] = _gap(replicas, state, batch_sequences, traffic, policy, PERCENTILE[statistic])
         else:
@@ -91,6 +91,12 @@ def _chunk_quantile(state: State, traffic: Traffic, probability: float) -> tuple
     chunk = np.clip(np.maximum(computed, several), 1e-9, state.chunk)
     context = one - np.minimum(computed, state.chunk) / 2.0
     return chunk, np.maximum(context, prompt_context_tokens(traffic))
+
+
+def _short_answers(traffic: Traffic) -> float:
+    """E[mean answer / answer] - 1: the mean of a request counts the start of short answers more."""
+    inverse = float(traffic.output_weight @ (1.0 / np.maximum(traffic.output_tokens, 1.0)))
+    return max(traffic.output_mean_tokens * inverse - 1.0, 0.0)
 
 
 def _per_token(

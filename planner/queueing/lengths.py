@@ -137,7 +137,7 @@ def atoms_around(
     the mean: atoms that get finer upward.
     """
     if tail_fraction >= 1.0:
-        levels = _MEAN_LEVELS
+        levels: tuple[float, ...] = _MEAN_LEVELS
     else:
         below, above = 1.0 - 1.25 * tail_fraction, 1.0 - 0.75 * tail_fraction
         lower = {level for level in (0.5, 1.0 - 4.0 * tail_fraction) if 0.0 < level < below}

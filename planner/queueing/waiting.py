@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_HALVINGS = 40
+_HALVINGS = 34
 
 
 def peakedness_ratio(arrival_scv_ratio: float) -> float:

@@ -1,5 +1,4 @@
-"""Nouns of the catalog: accelerators, models, number formats, engines, prices, networks, archetypes,
-calibration. One YAML file holds one of them, and every block of numbers names its source."""
+"""Nouns of the catalog: one YAML file holds one of them, and every block of numbers names its source."""
 
 from __future__ import annotations
 

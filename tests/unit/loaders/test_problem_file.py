@@ -337,7 +337,7 @@ def test_missing_file_and_folder(tmp_path, catalog):
     )
     with pytest.raises(InputError) as folder:
         load_problem(tmp_path, catalog)
-    assert str(folder.value) == f"{tmp_path}: found is a directory, expected a file that can be read."
+    assert str(folder.value) == f"{tmp_path}: found a folder, expected a file that can be read."
 
 
 def test_all_mistakes_of_a_file_are_shown_together_by_line(tmp_path, catalog):
