@@ -23,7 +23,7 @@ class Request:
 
 
 class Clock:
-    """Step times of one configuration: decode steps from a memo, since they are linear in the context held."""
+    """Step times of one configuration: decode steps from a memo, as they are linear in the context held."""
 
     def __init__(self, step_s):
         self._step_s = step_s
@@ -71,9 +71,7 @@ class Simulation:
         tokens = sum(take for _, take in chunks)
         done = [index for index, take in chunks if take == self._left[index]]
         if chunks:
-            seen = (
-                take * (self._requests[i].prompt - self._left[i] + take / 2.0) for i, take in chunks
-            )
+            seen = (take * (self._requests[i].prompt - self._left[i] + take / 2.0) for i, take in chunks)
             context = self._held / max(number, 1)
             step_s = self._clock.step_s(number, context, tokens, sum(seen) / tokens, len(done))
         else:

@@ -201,6 +201,7 @@ VALUES = {
     "link_efficiency": 0.5,
     "all_reduce_latency_s": 5e-6,
     "switchless_latency_factor": 2.0,
+    "pcie_efficiency": 0.4,
     "exchange_bytes": 4.0,
     "layer_overhead_s": 1e-5,
     "moe_layer_overhead_s": 2e-5,

@@ -80,7 +80,7 @@ def document(
         gpus=dict(sorted(choice.gpus.items())),
         removed=removed,
         provenance=provenance(cases, run, candidates),
-        **({"mean_utilization": None, "warnings": _no_warnings(choice)} | parts),
+        **({"mean_utilization": None, "warnings": _no_warnings(problem, choice)} | parts),
     )
 
 
@@ -152,7 +152,7 @@ def _feasible(
         "guardrails_by_workload": by_workload if len(by_workload) > 1 else {},
         "runners_up": _runners_up(choice, chosen),
         "why_not": _why_not(chosen),
-        "warnings": _warnings(cases, documents, choice, chosen),
+        "warnings": (*_unsearched(problem), *_warnings(cases, documents, choice, chosen)),
     }
 
 
@@ -255,7 +255,16 @@ def _warnings(
     return tuple(lines)
 
 
-def _no_warnings(choice: Choice) -> tuple[str, ...]:
-    if choice.status == "unknown":
-        return ("the time limit ended the search before there was an answer",)
+def _unsearched(problem: Problem) -> tuple[str, ...]:
+    """What the problem asks for and this version does not search."""
+    if "disaggregated" in problem.search.modes:
+        return (
+            "search.modes: only aggregated serving was searched; predictions do not size "
+            "prefill and decode pools yet",
+        )
     return ()
+
+
+def _no_warnings(problem: Problem, choice: Choice) -> tuple[str, ...]:
+    cut = ("the time limit ended the search before there was an answer",)
+    return (*(cut if choice.status == "unknown" else ()), *_unsearched(problem))

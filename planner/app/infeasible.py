@@ -41,7 +41,8 @@ def removed(
 
 def stuck(cases: Mapping[str, Case], in_the_way: Sequence[str]) -> Mapping[str, Case]:
     """The workloads that nothing serves, where some are: the others need no explanation."""
-    named = {item.removeprefix("unservable:").split("/")[0] for item in in_the_way}
+    unserved = [item.split(":")[1] for item in in_the_way if item.startswith("unservable:")]
+    named = {item.split("/")[0] for item in unserved}
     return {name: case for name, case in cases.items() if name in named} or cases
 
 

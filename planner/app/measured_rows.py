@@ -23,8 +23,9 @@ from planner.steptime.model_facts import model_facts
 from planner.steptime.weights import attention_format
 
 LEGACY = "-legacy"
+UNNAMED = "unnamed"
+"""Overheads of tables that name no engine; memory and limits are those of the next name."""
 UNNAMED_ENGINE = "vllm"
-"""Stands for tables that name no engine; with `LEGACY`, since such tables are old."""
 _TP = (1, 2, 4, 8)
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
@@ -39,6 +40,8 @@ class MeasuredRows:
     configurations: tuple[Configuration, ...]
     """The first ones belong to the measurements, one each; prefill workers follow."""
     loads: RowLoads
+    families: tuple[str, ...]
+    """Family of the model of each measurement."""
     skipped: dict[str, str] = field(default_factory=dict)
     """Id -> why not."""
 
@@ -73,7 +76,9 @@ def measured_rows(
         kept.append(complete)
         items.append(item)
     loads = reader.loads(kept, items, workers)
-    return MeasuredRows(tuple(kept), (*items, *(item for _, item in workers)), loads, skipped)
+    family = {name: reader.family(name) for name in {row.model for row in kept}}
+    families = tuple(family[row.model] for row in kept)
+    return MeasuredRows(tuple(kept), (*items, *(item for _, item in workers)), loads, families, skipped)
 
 
 class _Reader:
@@ -97,6 +102,10 @@ class _Reader:
             self._facts[name] = model_facts(found)
         return self._facts[name]
 
+    def family(self, name: str) -> str:
+        found = self.catalog.model(name)
+        return found.family if found else ""
+
     def accelerator(self, name: str) -> Accelerator:
         found = self.catalog.accelerator(name)
         if found is None:
@@ -115,14 +124,19 @@ class _Reader:
             found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
             if found is None:
                 raise Skipped(self._unknown("engine", row.engine, "engines"))
-            if row.legacy:
-                found = self._legacy(found)
+            found = self._named(row, found)
             if row.max_running:
                 found = _with_limit(found, row.max_running)
             if row.memory_fraction:
                 found = with_utilization(found, row.memory_fraction)
             self._engines[key] = found
         return self._engines[key]
+
+    def _named(self, row: Measurement, engine: Engine) -> Engine:
+        """The engine under the name that its overheads have in the calibration."""
+        if not row.engine and UNNAMED in self.calibration.engines:
+            return engine.model_copy(update={"id": UNNAMED})
+        return self._legacy(engine) if row.legacy else engine
 
     def _legacy(self, engine: Engine) -> Engine:
         """The generation before: overheads of its own, and its smaller batch where the catalog has one."""
@@ -267,7 +281,8 @@ class _Reader:
         )
 
     def _held(self, item: Configuration) -> float:
-        return self.judgement[f"{item.engine.id.removesuffix(LEGACY)}.held_answer_fraction"].value
+        name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
+        return self.judgement[f"{name}.held_answer_fraction"].value
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:

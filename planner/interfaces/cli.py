@@ -13,6 +13,7 @@ from typing import Annotated
 from typer import Argument, Exit, Option, Typer
 
 from planner.interfaces import faults
+from planner.interfaces.accuracy_commands import validate
 from planner.interfaces.data_commands import catalog_app, rules_app
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
@@ -101,6 +102,7 @@ def plan(
 
 app.command()(fit)
 app.command()(estimate)
+app.command()(validate)
 
 DOCUMENTS = ["problem", "plan", "observation", "reference"]
 

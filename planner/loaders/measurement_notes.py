@@ -21,6 +21,7 @@ _STATIC = re.compile(
 )
 _KV = re.compile(r"--kv[-_]cache[-_]dtype[= ]+([a-z0-9_]+)", re.I)
 _SENT = re.compile(r"queueing for ([0-9]+) requests|all ([0-9]+) requests sent at once", re.I)
+_RUN = re.compile(r"\b([0-9]{2,6}) requests\b")
 _ALONE = re.compile(r"pure prefill|whole batch|no http", re.I)
 
 
@@ -41,8 +42,13 @@ class Note:
     max_running: int
     memory_fraction: float
     attention_dp: int
+    spread: bool
+    """Attention is data-parallel over all GPUs, whatever the columns say."""
     kv: str
     sent: float
+    """Requests sent at once."""
+    run: float
+    """Requests of a whole run."""
     poor: bool
     pytorch: bool
 
@@ -66,8 +72,10 @@ def read_note(text: str) -> Note:
         max_running=_whole(_RUNNING, text),
         memory_fraction=float(share.group(1)) if (share := _SHARE.search(text)) else 0.0,
         attention_dp=_whole(_RANKS, text),
+        spread="enable_attention_dp" in text,
         kv=kv.group(1).lower() if (kv := _KV.search(text)) else "",
         sent=float(next(group for group in sent.groups() if group)) if sent else 0.0,
+        run=float(_whole(_RUN, text)),
         poor="POOR SOFTWARE" in text or "DOUBTFUL" in text,
         pytorch="pytorch backend" in text.lower(),
     )

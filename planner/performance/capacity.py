@@ -7,11 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from planner.performance.open_load import Load, LoadPolicy, Replicas, concurrency_at_cap, measure
-from planner.schema.candidates import BoolArray, Capacities, IntArray
+from planner.schema.candidates import BoolArray, Capacities, FloatArray, IntArray
 from planner.schema.slo import METRICS
 from planner.schema.traffic import Traffic
 
 _ROUNDING = 1.0 + 1e-9
+_SMALL_SEQUENCES = 32
+"""Below this a step of one sequence is a coarse step of the rate, and states between are tried."""
+_PARTS = 16
 
 
 def capacities(
@@ -25,7 +28,8 @@ def capacities(
 
     States are numbered by the batch that they would need if prompts did not wait for each other
     (`concurrency_at_cap`). Latencies, slots and rate rise along them, so the last state that keeps every
-    limit and fits into memory is found by bisection over integers, all configurations at once.
+    limit and fits into memory is found by bisection over integers (finer for small ones), all configurations
+    at once.
 
     Args:
         replicas: step model and engine facts.
@@ -37,15 +41,15 @@ def capacities(
     search = _Search(replicas, traffic, policy, limits_s)
     count = max_sequences.size
     rows = np.arange(count, dtype=np.int64)
-    lightest = search.load(rows, np.ones(count, dtype=np.int64))
+    lightest = search.load(rows, np.ones(count))
     violated = {metric: search.breaks_any(lightest, metric) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
-    sized = np.zeros(count, dtype=np.int64)
+    sized = np.zeros(count)
     sized[possible] = search.largest(rows[possible], max_sequences[possible])
-    shown = search.load(rows, np.maximum(sized, 1))
-    slots = np.ceil(shown.slots / _ROUNDING).astype(np.int64)
+    shown = search.load(rows, np.maximum(sized, 1.0))
+    slots = np.ceil(np.maximum(shown.slots, sized) / _ROUNDING).astype(np.int64)
     return Capacities(
-        max_batch=np.where(possible, np.clip(slots, sized, max_sequences), 0),
+        max_batch=np.where(possible, np.minimum(slots, max_sequences), 0),
         rate_rps=np.where(possible, shown.rate_rps, 0.0),
         latency_s=shown.latency_s,
         latency_violated=violated,
@@ -66,13 +70,12 @@ class _Search:
         self.limits_s = limits_s
         self.evaluations = 0
 
-    def load(self, rows: IntArray, batch: IntArray) -> Load:
+    def load(self, rows: IntArray, batch: FloatArray) -> Load:
         """The state in which the batch is just large enough."""
         self.evaluations += rows.size
-        cap = batch.astype(np.float64)
-        concurrency = concurrency_at_cap(cap, self.traffic, self.policy)
+        concurrency = concurrency_at_cap(batch, self.traffic, self.policy)
         wanted = tuple(self.limits_s)
-        return measure(self.replicas, rows, concurrency, cap, self.traffic, self.policy, wanted)
+        return measure(self.replicas, rows, concurrency, batch, self.traffic, self.policy, wanted)
 
     def breaks(self, load: Load, name: str) -> BoolArray:
         """Where a latency is above its limit; equal is allowed."""
@@ -86,32 +89,46 @@ class _Search:
                 broken |= self.breaks(load, name)
         return broken
 
-    def keeps_all(self, load: Load, batch: IntArray, ceiling: IntArray) -> BoolArray:
+    def keeps_all(self, rows: IntArray, batch: FloatArray, ceiling: FloatArray) -> BoolArray:
         """Where every limit holds and the batch suffices; one sequence may always run."""
+        load = self.load(rows, batch)
         kept: BoolArray = (load.slots <= ceiling * _ROUNDING) | (batch == 1)
         for name in self.limits_s:
             kept &= ~self.breaks(load, name)
         return kept
 
-    def largest(self, rows: IntArray, ceiling: IntArray) -> IntArray:
-        """Largest batch in [1, ceiling] that keeps every limit; a batch of one is known to."""
+    def largest(self, rows: IntArray, max_sequences: IntArray) -> FloatArray:
+        """Largest batch in [1, max_sequences] that keeps every limit; a batch of one is known to."""
+        ceiling = max_sequences.astype(np.float64)
         low, high = np.ones_like(ceiling), ceiling.copy()
-        whole = self.keeps_all(self.load(rows, high), high, ceiling)
+        whole = self.keeps_all(rows, high, ceiling)
         low[whole] = high[whole]
         while True:
             open_ = np.flatnonzero(high - low > 1)
             if open_.size == 0:
-                return low
+                return low if self.policy.saturated else self.between(rows, low, ceiling)
             # Geometric steps first: latency limits usually bind far below what memory allows.
-            middle = np.sqrt(low[open_].astype(np.float64) * high[open_]).astype(np.int64)
-            middle = np.clip(middle, low[open_] + 1, high[open_] - 1)
-            kept = self.keeps_all(self.load(rows[open_], middle), middle, ceiling[open_])
+            middle = np.floor(np.sqrt(low[open_] * high[open_]))
+            middle = np.clip(middle, low[open_] + 1.0, high[open_] - 1.0)
+            kept = self.keeps_all(rows[open_], middle, ceiling[open_])
             low[open_[kept]] = middle[kept]
             high[open_[~kept]] = middle[~kept]
 
-    def reasons(self, rows: IntArray, batch: IntArray, ceiling: IntArray) -> tuple[str, ...]:
+    def between(self, rows: IntArray, batch: FloatArray, ceiling: FloatArray) -> FloatArray:
+        """States between a small batch and the next, in parts: the batch is whole, the load need not be."""
+        found = batch.copy()
+        open_ = np.flatnonzero((batch < ceiling) & (batch < _SMALL_SEQUENCES))
+        part = 0.5
+        while part * _PARTS >= 1.0 and open_.size:
+            middle = found[open_] + part
+            kept = self.keeps_all(rows[open_], middle, ceiling[open_])
+            found[open_[kept]] = middle[kept]
+            part /= 2.0
+        return found
+
+    def reasons(self, rows: IntArray, batch: FloatArray, ceiling: IntArray) -> tuple[str, ...]:
         """What stops a larger batch, by row: a limit on latency, else the slots that memory holds."""
-        next_load = self.load(rows, batch + 1)
+        next_load = self.load(rows, np.floor(batch) + 1.0)
         words = np.full(rows.shape, "memory", dtype=object)
         for name in reversed(tuple(self.limits_s)):
             metric = name.split("_")[0]

@@ -33,13 +33,14 @@ def steady_step_s(
     input_tokens: Floats,
     output_tokens: Floats,
     work_factor: Floats = 1.0,
+    interrupting_fraction: Floats = 1.0,
 ) -> FloatArray:
     """Mean time of a step of steady aggregated serving with ``D`` sequences that decode.
 
     Each sequence emits one token per step, so a step brings in ``D / OSL`` prompts. With
     ``q = min(D / (OSL g), 1)``: ``q t_step(D, prompts of ISL) + (1 - q) t_step(D, 0)``; a step with prompts
     holds ``max(1, D / (OSL g))`` of them per attention rank. ``work_factor`` multiplies the decode work
-    where drafts are verified.
+    where drafts are verified; ``interrupting_fraction`` of the prefill time falls between tokens.
 
     Source: performance model, section 2.
     """
@@ -53,7 +54,7 @@ def steady_step_s(
         specs, rows, work, context_tokens, prompts * input_tokens, np.asarray(input_tokens) / 2.0, prompts
     )
     plain_s = total_step_s(specs, rows, work, context_tokens)
-    return mixed_fraction * mixed_s + (1.0 - mixed_fraction) * plain_s
+    return plain_s + interrupting_fraction * mixed_fraction * (mixed_s - plain_s)
 
 
 def closed_loop(
@@ -77,7 +78,10 @@ def closed_loop(
     ``W_full = max(C - r F, 0) / (r F) (OSL TPOT + S)`` where F requests fit. ``absorbed_ratio`` (r) is above
     1: requests are rarely all at full length, so a full cache holds more of them than fit at full length.
 
-    Source: performance model, sections 2 and 4.
+    What waits in front of the first token does not wait between tokens: of the prefill time in a cycle the
+    share ``a_e`` is in the TTFT, so only the rest counts in TPOT. Throughput is not touched by it.
+
+    Source: performance model, sections 2 and 4; the last rule is the conservation of time in a cycle.
     Assumes: nearly equal lengths, so that requests clump (``clumping``, per engine).
     Breaks down when: arrivals are random; then use a queueing term and no clumping.
     """
@@ -93,6 +97,10 @@ def closed_loop(
         decoding = running * answer_s / (answer_s + alone_s)
     held = absorbed_ratio * np.asarray(fitting_sequences)
     answer_s = tpot_s * output_tokens
+    rate = decoding / tpot_s
+    between_s = steady_step_s(
+        specs, rows, decoding, input_tokens, output_tokens, work_factor, 1.0 - np.asarray(clumping)
+    )
     full_s = np.maximum(concurrency - held, 0.0) / held * (answer_s + alone_s)
     ttft_s = ttft_overhead_s + alone_s * (ttft_factor + clumping * (running / ranks - 1.0)) + full_s
-    return ClosedLoop(tpot_s, np.asarray(ttft_s), decoding / tpot_s, decoding, alone_s)
+    return ClosedLoop(between_s / tokens_per_step, np.asarray(ttft_s), rate, decoding, alone_s)

@@ -164,5 +164,5 @@ def _end_to_end(
     gaps = np.maximum(answer - 1.0, 0.0)
     mean = first + gaps[:, None] * state.step_s
     variance = np.stack([spread + n * n * gap_variance_s2(state, traffic, n) for n in gaps])
-    value = mixtures.lognormal_quantile(probability, weight, mean, variance)
+    value = mixtures.lognormal_quantile(probability, weight, mean, np.sqrt(variance))
     return np.where(finite, value, np.inf)

@@ -198,7 +198,7 @@ def _first_token(group: _Group) -> Numbers:
 
 def _static_batch(group: _Group) -> Numbers:
     """Prefill the whole batch, then decode all of it; more than fit go in waves."""
-    inside = np.minimum(group.requests, group.fitting)
+    inside = np.where(group.alone, group.requests, np.minimum(group.requests, group.fitting))
     waves = group.requests / inside
     prompt_s = group.prefill_s(inside)
     step_s = group.decode_s(inside)

@@ -9,8 +9,10 @@ D / (answer x T). Three corrections follow from prompts that come in clumps:
   start their answers in batches, as many as a busy period of an M/G/1 queue of load r serves, so the
   number decoding varies more than Poisson (`waiting.batched_peakedness_ratio`, k).
 - A token is likelier to be in a full step: the batch it sees is D + k on average.
-- A request sees more prompts than a random moment does: (c_a^2 - 1)/2 of its own burst, and those that
-  its own prompt left waiting, r (1 - c_s^2)/(2 (1 - r)) more than usual.
+- An answer meets more prompts than D. It starts when L = b + b^2 (1 + c_s^2)/(2 (1 - b)) others are in the
+  prefill queue of utilization b = x T_m/T (a departing prompt leaves what an arriving one finds), and ends
+  after a token, so that only the share x/b of that is there: L (1 - T/T_m) more. And (c_a^2 - 1)/2 more
+  come in its own burst. So x = (w/p) (1 + more/D).
 
 Assumes: chunked prefill; first come, first served; attention ranks and stages prefill in the same steps.
 Breaks down when: attention ranks prefill in different steps, each delaying the others.
@@ -102,9 +104,10 @@ def _clumped(state: State, traffic: Traffic) -> State:
     arrival, prompt = traffic.arrival_scv_ratio, traffic.prefill_scv_ratio
     r = state.delayed
     peakedness = waiting.batched_peakedness_ratio(r, arrival, prompt)
-    left_behind = r * max(1.0 - prompt, 0.0) / (2.0 * (1.0 - r))
-    seen = max(arrival - 1.0, 0.0) / 2.0 + left_behind
-    share = np.minimum(state.share * (1.0 + seen / np.maximum(state.mean, 1e-9)), 1.0)
+    busy = np.minimum(state.share * state.mixed_s / state.step_s, _ALMOST_ALL)
+    queue = busy + busy * busy * (1.0 + prompt) / (2.0 * (1.0 - busy))
+    met = max(arrival - 1.0, 0.0) / 2.0 + queue * (1.0 - state.step_s / state.mixed_s)
+    share = np.minimum(state.share * (1.0 + met / np.maximum(state.mean, 1e-9)), 1.0)
     running = np.maximum(state.mean, 1.0)
     heavier = np.clip(state.mean + peakedness - running, 0.0, running) * state.per_sequence_s
     step_s = state.decode_s + heavier + share * (state.mixed_s - state.decode_s)

@@ -23,7 +23,9 @@ def token_latency(
     for name in wanted:
         metric, statistic = name.split("_")
         if statistic == "mean":
-            result[name] = state.step_s + (_short_answers(traffic) * state.extra_s if metric == "tpot" else 0.0)
+            result[name] = state.step_s + (
+                _short_answers(traffic) * state.extra_s if metric == "tpot" else 0.0
+            )
         elif metric == "itl":
             result[name] = _gap(replicas, state, batch_sequences, traffic, policy, PERCENTILE[statistic])
         else:
@@ -65,9 +67,8 @@ def _heavier_s(
     state: State, batch_sequences: FloatArray, policy: LoadPolicy, probability: float
 ) -> FloatArray:
     """What a batch of that rank, as a token sees it, adds to a step with the mean number."""
-    number = waiting.number_quantile(
-        state.mean + state.peakedness, lengths.normal_score(probability), state.peakedness
-    )
+    z_score = lengths.normal_score(probability)
+    number = state.peakedness + waiting.number_quantile(state.mean, z_score, state.peakedness)
     if policy.saturated:
         number = np.minimum(number, batch_sequences)
     running = np.maximum(state.mean, 1.0)
@@ -110,9 +111,8 @@ def _per_token(
     )
     start = traffic.output_mean_tokens / np.maximum(answer, 1.0) - 1.0
     excess = np.maximum(state.step_s - state.decode_s + start[:, None] * state.extra_s, 0.0)
-    value = mixtures.lognormal_quantile(
-        probability, weight, excess, variance + (common_s * state.step_s / state.decode_s) ** 2
-    )
+    common = (common_s * state.step_s / state.decode_s) ** 2
+    value = mixtures.lognormal_quantile(probability, weight, excess, np.sqrt(variance + common))
     slowest_s = np.maximum(state.mixed_s, state.step_s)
     return np.asarray(np.minimum(state.decode_s + value, slowest_s + common_s))
 

@@ -37,6 +37,7 @@ BIN_EDGES = (
 """Probability bins: fine in the tail, where the limits bind."""
 _POINTS_PER_BIN = 8
 _MEAN_LEVELS = (0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
+_MEDIAN_LEVELS = (0.2, 0.38, 0.46, 0.54, 0.62, 0.8, 1.0)
 
 
 def normal_score(probability: float) -> float:
@@ -71,7 +72,7 @@ def quantiles_from_percentiles(
     slopes = np.diff(log_known) / np.diff(z_known)
     segment = np.clip(np.searchsorted(z_known, z, side="right") - 1, 0, slopes.size - 1)
     value = log_known[segment] + slopes[segment] * (z - z_known[segment])
-    return np.maximum(np.exp(value), 1.0)
+    return np.asarray(np.maximum(np.exp(value), 1.0))
 
 
 def atoms_from_percentiles(
@@ -138,6 +139,8 @@ def atoms_around(
     """
     if tail_fraction >= 1.0:
         levels: tuple[float, ...] = _MEAN_LEVELS
+    elif tail_fraction > 0.4:
+        levels = _MEDIAN_LEVELS
     else:
         below, above = 1.0 - 1.25 * tail_fraction, 1.0 - 0.75 * tail_fraction
         lower = {level for level in (0.5, 1.0 - 4.0 * tail_fraction) if 0.0 < level < below}

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_HALVINGS = 34
+_ROUNDING = 1e-12
 
 
 def peakedness_ratio(arrival_scv_ratio: float) -> float:
@@ -103,34 +103,6 @@ def wait_probability_fraction(
     return np.clip(rho + (arrival_scv_ratio - 1.0) * rho * (1.0 - rho) * factor, 0.0, 1.0)
 
 
-def exceedance_fraction(
-    time_s: FloatArray,
-    weight_fraction: FloatArray,
-    fixed_s: FloatArray,
-    wait_probability_fraction: FloatArray,
-    wait_scale_s: FloatArray,
-) -> FloatArray:
-    """P(fixed_j + W > t) where W is 0 with probability 1 - p and else exponential of the given scale.
-
-    Args:
-        time_s: t, shape (rows,).
-        weight_fraction: weights of the atoms, shape (atoms,).
-        fixed_s: the part of each atom that does not wait, shape (atoms, rows).
-        wait_probability_fraction: p, shape (rows,).
-        wait_scale_s: mean of W given W > 0, shape (rows,).
-
-    Assumes: an exponential tail of the wait (exact for M/M/1, asymptotically right for M/G/1 with
-        light-tailed service).
-    """
-    over = np.zeros_like(time_s)
-    scale = np.maximum(wait_scale_s, 1e-12)
-    for weight, fixed in zip(weight_fraction, fixed_s, strict=True):
-        late = time_s - fixed
-        tail = wait_probability_fraction * np.exp(-np.maximum(late, 0.0) / scale)
-        over += weight * np.where(late < 0.0, 1.0, tail)
-    return over
-
-
 def quantile_s(
     probability: float,
     weight_fraction: FloatArray,
@@ -138,18 +110,40 @@ def quantile_s(
     wait_probability_fraction: FloatArray,
     wait_scale_s: FloatArray,
 ) -> FloatArray:
-    """The ``probability`` quantile of fixed_j + W, by bisection; infinite where the wait is.
+    """The ``probability`` quantile of fixed_j + W, W being 0 with probability 1 - p and else exponential.
 
-    Shapes as in `exceedance_fraction`; returns shape (rows,).
+    Equation: with the atoms sorted, P(T > t) = B_k + p A_k exp(-(t - f_k)/s) between f_k and f_(k+1), where
+    B_k is the weight above k and A_k = sum_(j <= k) w_j exp(-(f_k - f_j)/s); solved for t in each interval,
+    and the first solution that lies before the next atom holds.
+
+    Args:
+        probability: of the quantile, in (0, 1).
+        weight_fraction: weights of the atoms, shape (atoms,).
+        fixed_s: the part of each atom that does not wait, shape (atoms, rows).
+        wait_probability_fraction: p, shape (rows,).
+        wait_scale_s: s, the mean of W given W > 0, shape (rows,); the quantile is infinite where it is.
+
+    Returns:
+        Seconds, shape (rows,).
+
+    Assumes: an exponential tail of the wait (exact for M/M/1, asymptotically right for M/G/1 with
+        light-tailed service).
     """
+    order = np.argsort(fixed_s, axis=0, kind="stable")
+    fixed = np.take_along_axis(fixed_s, order, axis=0)
+    weight = (weight_fraction / weight_fraction.sum())[order]
     finite = np.isfinite(wait_scale_s)
-    scale = np.where(finite, wait_scale_s, 0.0)
-    low = np.min(fixed_s, axis=0)
-    high = np.max(fixed_s, axis=0) + scale * max(1.0, -np.log(max(1.0 - probability, 1e-12)))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        over = exceedance_fraction(middle, weight_fraction, fixed_s, wait_probability_fraction, scale)
-        too_low = over > 1.0 - probability
-        low = np.where(too_low, middle, low)
-        high = np.where(too_low, high, middle)
-    return np.where(finite, high, np.inf)
+    scale = np.where(finite, np.maximum(wait_scale_s, 1e-12), 1e-12)
+    found = np.full(scale.shape, np.nan)
+    above, gathered = np.ones_like(scale), np.zeros_like(scale)
+    for index, (own, at_s) in enumerate(zip(weight, fixed, strict=True)):
+        since_s = at_s - fixed[index - 1] if index else np.zeros_like(scale)
+        gathered = gathered * np.exp(-since_s / scale) + own
+        above = above - own
+        left = 1.0 - probability - above
+        odds = wait_probability_fraction * gathered / np.maximum(left, 1e-300)
+        later = at_s + scale * np.log(np.maximum(odds, 1.0))
+        next_s = fixed[index + 1] if index + 1 < len(fixed) else np.inf
+        here = np.isnan(found) & (left > -_ROUNDING) & (later <= next_s)
+        found = np.where(here, later, found)
+    return np.where(finite, np.where(np.isnan(found), fixed[-1], found), np.inf)

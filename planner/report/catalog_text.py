@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report.parts import pairs, table
+from planner.report.parts import pairs, section, table
+
+MAX_COLUMNS = 7
+"""More do not fit on a page."""
 
 
 def listing_view(rows: Sequence[Mapping[str, object]], columns: Iterable[str]) -> RenderableType:
@@ -24,12 +28,32 @@ def entry_view(entry: Mapping[str, object]) -> RenderableType:
     kind = entry.get("kind")
     fields = {name: value for name, value in entry.items() if name not in ("id", "kind")}
     heading = f"{title} ({kind})" if kind else title
-    return Group(Text(heading, style="bold"), Text(), pairs(_flat(fields)))
+    plain = {name: value for name, value in fields.items() if not _is_table(value)}
+    tables = [section(name.capitalize(), _rows(value)) for name, value in fields.items() if _is_table(value)]
+    return Group(Text(heading, style="bold"), Text(), pairs(_flat(plain)), *tables)
 
 
 def check_view(what: str, counts: Mapping[str, object]) -> RenderableType:
     """What was read without a fault."""
     return Group(Text(f"{what}: no faults", style="bold green"), pairs(_flat(counts)))
+
+
+def _is_table(value: object) -> TypeGuard[list[Mapping[str, object]]]:
+    """A list of several records, such as the offers of an accelerator."""
+    return isinstance(value, list) and len(value) > 1 and all(isinstance(item, Mapping) for item in value)
+
+
+def _rows(records: Sequence[Mapping[str, object]]) -> RenderableType:
+    every = tuple(dict.fromkeys(name for record in records for name in record))
+    columns, left_out = every[:MAX_COLUMNS], every[MAX_COLUMNS:]
+    right = [
+        number
+        for number, name in enumerate(columns)
+        if all(isinstance(record.get(name), int | float) for record in records)
+        and not any(isinstance(record.get(name), bool) for record in records)
+    ]
+    grid = table(columns, [[_words(record.get(name)) for name in columns] for record in records], right=right)
+    return Group(grid, Text(f"With --json also: {', '.join(left_out)}.", style="dim")) if left_out else grid
 
 
 def _flat(document: Mapping[str, object], above: str = "") -> Iterable[tuple[str, str]]:

@@ -84,5 +84,7 @@ def quantity(value: float | str | None, unit: str) -> str:
         return f"{usd(value)}/h"
     if unit in ("%", "fraction", "share"):
         return share(value)
+    if unit == "GPUs" and value == 1:
+        return count(value, "GPU")
     text = f"{value:,.0f}" if value == round(value) else significant(value, 4)
     return f"{text} {unit}".strip()

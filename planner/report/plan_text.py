@@ -188,8 +188,8 @@ def _evidence(plan: Plan) -> RenderableType | None:
     if any(pool.uncertainty for pool in plan.pools):
         kept = numbers.share(plan.provenance.confidence)
         lines.append(
-            f"Latencies and capacities are stated so that they hold with a probability of {kept}, given these "
-            "spreads; the median is faster."
+            f"Latencies and capacities are stated so that they hold with a probability of {kept}, given "
+            "these spreads; the median is faster."
         )
     return section("How sure this is", bullets(lines))
 

@@ -532,10 +532,18 @@ class Calibration(CatalogEntry):
     parameters: dict[str, Parameter]
     compute_efficiency: dict[str, dict[str, Parameter]] = {}
     """Share of the dense peak that large matrix products reach: architecture -> weight format."""
+    architectures: dict[str, dict[str, Parameter]] = {}
+    """Factors of an accelerator architecture on parameters of all: architecture -> name; 1 where absent."""
     engines: dict[str, dict[str, Parameter]] = {}
     """Overheads per engine."""
     sigma_log: dict[str, Parameter] = {}
     """Log-standard deviation of predictions by class."""
+    known: dict[str, tuple[str, ...]] = {}
+    """Architecture -> families of models with measured rows on it: the others have the wider spread."""
+
+    def knows(self, family: str, architecture: str) -> bool:
+        """Whether rows of this family on this architecture are in the fit."""
+        return family in self.known.get(architecture, ())
 
 
 class Judgement(CatalogEntry):

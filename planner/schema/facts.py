@@ -66,6 +66,8 @@ class ModelFacts:
     params_active_excl_input_embedding: int
     max_context_tokens: int
     native_format: str
+    query_key_norm: bool = False
+    """Queries and keys are normalised before the rotation."""
 
     @property
     def attention_layers(self) -> int:

@@ -45,6 +45,8 @@ class Measurement:
     output_tokens: float = 0.0
     requests: float = 0.0
     """In flight, in the batch, or sent at once, over all GPUs."""
+    run_requests: float = 0.0
+    """Requests of the whole run of an open loop."""
     rate_rps: float = 0.0
     """Offered rate of an open loop."""
     ttft_limit_ms: float = 0.0

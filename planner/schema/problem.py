@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import BytesPerSecond, Noun, Percentage, Seconds, Share, UsdPerHour
+from planner.schema.base import BytesPerSecond, Noun, Percentage, Share, UsdPerHour
 from planner.schema.lengths import Lengths
 from planner.schema.slo import Slo
 
@@ -27,7 +27,7 @@ class Demand(Noun):
     peak_rps: Rate | None = None
     """Requests per second that the fleet must carry."""
     mean_rps: Rate | None = None
-    """Requests per second on average; divides the cost per token. Default: the peak, or the mean of the hours."""
+    """Requests per second on average; divides the cost per token. Default: peak, or mean of the hours."""
     hourly_rps: tuple[RateOrZero, ...] | None = None
     """One rate an hour; the plan of one period carries the largest."""
     trace: str | None = None

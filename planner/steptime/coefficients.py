@@ -7,7 +7,7 @@ finish, all per replica, the time of a step is
 + D (decode_full c + decode_window min(c, w)) + P (prefill_full c_p + prefill_window min(c_p, w))
 + R(a1 (D+P) + a0, ab) + R(m1 (D+P) + m0, mb) + R(e1 (D+P) + e2 u, eb u) + R(h1 (D+F) + h0, hb)``
 
-with ``u = -expm1(missed (D+P))``. Everything linear in time is summed beforehand, pipeline stages and
+with ``u = -expm1(missed (D+P))``, and no less than ``floor``. Everything linear in time is summed beforehand, pipeline stages and
 ranks are folded in, and every operator keeps its own roofline ``R``. `planner.steptime.parts` states the
 same formulas operator by operator; a test proves that both agree.
 """
@@ -45,6 +45,7 @@ NAMES = (
     "head_zero",
     "head_memory",
     "overlap_exponent",
+    "floor",
 )
 """Order of the rows."""
 
@@ -52,7 +53,11 @@ NAMES = (
 def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
     """One row per name of `NAMES`, one column per configuration."""
     c = SimpleNamespace(**columns)
-    parts = {"window_tokens": c.window_tokens, "overlap_exponent": c.overlap_exponent}
+    parts = {
+        "window_tokens": c.window_tokens,
+        "overlap_exponent": c.overlap_exponent,
+        "floor": c.pp * c.stage_layers * c.layer_dispatch_s,
+    }
     for group in (_gemms, _experts, _attention, _linear):
         parts |= group(c)
     size = len(c.tp)

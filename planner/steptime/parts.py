@@ -82,6 +82,8 @@ def step_parts(
     )
     parts = {name: s.pp * cost.time_s for name, cost in costs.items()}
     parts |= {"communication_s": communication_s, "fixed_s": s.pp * fixed_s}
+    floor_s = s.pp * s.stage_layers * s.layer_dispatch_s
+    parts["fixed_s"] = parts["fixed_s"] + np.maximum(floor_s - sum(parts.values()), 0.0)
     total_s = sum(parts.values())
     shape = np.shape(total_s)
     sides = [

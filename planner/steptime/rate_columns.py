@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.physics import kernels
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Accelerator, Calibration, NumberFormat
 from planner.steptime import rates
@@ -12,7 +13,6 @@ from planner.steptime.table import Columns, ConfigurationTable
 
 PLAIN = (
     "overlap_exponent",
-    "memory_efficiency",
     "kv_efficiency",
     "gemm_half_tokens",
     "expert_half_tokens",
@@ -21,8 +21,6 @@ PLAIN = (
     "prefill_attention_efficiency",
     "elementwise_passes",
     "logit_passes",
-    "layer_overhead_s",
-    "moe_layer_overhead_s",
 )
 """Parameters of the calibration that are columns of the same name."""
 
@@ -30,6 +28,23 @@ PLAIN = (
 def calibration_columns(table: ConfigurationTable) -> Columns:
     """Parameters of the model and of the engine."""
     columns = {name: table.calibrated(rates.parameter, name) for name in PLAIN}
+    launch = table.architecture_factor("launch")
+    columns["memory_efficiency"] = table.calibrated(
+        rates.parameter, "memory_efficiency"
+    ) * table.architecture_factor("memory_efficiency")
+    columns["kv_efficiency"] *= table.architecture_factor("memory_efficiency")
+    columns["layer_overhead_s"] = (
+        launch * table.calibrated(rates.parameter, "layer_overhead_s") * _layer_kernels(table)
+    )
+    columns["moe_layer_overhead_s"] = (
+        launch * table.calibrated(rates.parameter, "moe_layer_overhead_s") * _moe_kernels(table)
+    )
+    columns["layer_dispatch_s"] = by_distinct(
+        [table.calibration, table.engine],
+        lambda calibration, engine: (
+            rates.optional_engine_parameter(calibration, engine, "layer_dispatch_s"),
+        ),
+    )[0]
     columns["exchange_element_bytes"] = table.calibrated(rates.parameter, "exchange_bytes")
     columns["step_overhead_s"], columns["sequence_overhead_s"] = by_distinct(
         [table.calibration, table.engine],
@@ -39,6 +54,27 @@ def calibration_columns(table: ConfigurationTable) -> Columns:
         ),
     )
     return columns
+
+
+def _layer_kernels(table: ConfigurationTable) -> FloatArray:
+    """Kernels of the mean layer, relative to a dense layer with grouped heads."""
+    attention, latent = table.fact("attention_layers"), table.fact("is_mla")
+    sparse = np.where(table.fact("sparse_top_k_tokens") > 0, attention, 0.0)
+    return np.asarray(
+        kernels.relative_layer_kernels(
+            attention * (1.0 - latent),
+            attention * latent,
+            table.fact("linear_layers"),
+            sparse,
+            attention * table.fact("query_key_norm"),
+            table.fact("layers"),
+        )
+    )
+
+
+def _moe_kernels(table: ConfigurationTable) -> FloatArray:
+    shared = table.fact("shared_params_per_moe_layer") > 0
+    return np.asarray(kernels.relative_moe_kernels(shared.astype(np.float64)))
 
 
 def compute_columns(table: ConfigurationTable) -> Columns:

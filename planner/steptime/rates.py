@@ -50,6 +50,18 @@ def parameter(calibration: Calibration, name: str) -> float:
     return _value(calibration, calibration.parameters, "parameters", name)
 
 
+def architecture_factor(calibration: Calibration, accelerator: Accelerator, name: str) -> float:
+    """The factor of an architecture on a parameter of all accelerators; 1 where it has none."""
+    found = calibration.architectures.get(accelerator.architecture, {}).get(name)
+    return 1.0 if found is None else found.value
+
+
+def optional_engine_parameter(calibration: Calibration, engine: Engine, name: str) -> float:
+    """The value of a parameter that only some engines have; else 0."""
+    found = calibration.engines.get(engine.id, {}).get(name)
+    return 0.0 if found is None else found.value
+
+
 def engine_parameter(calibration: Calibration, engine: Engine, name: str) -> float:
     """The value of a parameter of one engine.
 
@@ -87,9 +99,9 @@ def link_rates(
 ) -> tuple[float, float]:
     """Rate in bytes per second (efficiency included) and latency in seconds of an all-reduce of ``ranks``.
 
-    On the fast link: one way, all links (in a mesh, those between the ranks). Over PCIe: the measured bus
-    bandwidth and latency of the nearest measured number of GPUs, else the PCIe rate. Without a switch the
-    latency is longer by a factor.
+    On the fast link: one way, all links (in a mesh, those between the ranks). Over PCIe: a share of its
+    rate, or the measured bus bandwidth of the nearest number of GPUs where that is more, with the measured
+    latency. Without a switch the latency is longer by a factor.
 
     Raises:
         InputError: several ranks, and the catalog knows no link between them.
@@ -98,6 +110,7 @@ def link_rates(
         return 1.0, 0.0
     efficiency = parameter(calibration, "link_efficiency")
     latency_s = parameter(calibration, "all_reduce_latency_s")
+    latency_s *= architecture_factor(calibration, accelerator, "all_reduce_latency")
     slower_s = latency_s * parameter(calibration, "switchless_latency_factor")
     link = accelerator.link
     if fast_link and link.one_way is not None:
@@ -107,8 +120,9 @@ def link_rates(
         return one_way * efficiency, latency_s if link.kind == "nvlink" else slower_s
     if link.measured_all_reduce:
         nearest = min(link.measured_all_reduce, key=lambda row: (row.gpus < ranks, abs(row.gpus - ranks)))
-        return float(nearest.bus_bandwidth), float(nearest.latency)
-    return _pcie(accelerator) * efficiency, slower_s
+        shared = _pcie(accelerator) * parameter(calibration, "pcie_efficiency")
+        return max(float(nearest.bus_bandwidth), shared), float(nearest.latency)
+    return _pcie(accelerator) * parameter(calibration, "pcie_efficiency"), slower_s
 
 
 def _pcie(accelerator: Accelerator) -> float:

@@ -77,6 +77,8 @@ class StepSpecs:
     exchange_element_bytes: FloatArray
     layer_overhead_s: FloatArray
     moe_layer_overhead_s: FloatArray
+    layer_dispatch_s: FloatArray
+    """Host time to launch one layer where nothing is captured in graphs: a step cannot be faster."""
     step_overhead_s: FloatArray
     sequence_overhead_s: FloatArray
 

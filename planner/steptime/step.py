@@ -114,6 +114,7 @@ def _block_s(
         head_zero,
         head_memory,
         exponents,
+        floor,
     ) = specs.coefficients.take(rows, axis=1)
     exponent = exponents if specs.shared_exponent is None else specs.shared_exponent
     tokens = decode_sequences + prefill_tokens
@@ -135,5 +136,5 @@ def _block_s(
         (head_row * sampled + head_zero, head_memory),
     ):
         total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)
-    result: FloatArray = np.asarray(total_s)
+    result: FloatArray = np.maximum(total_s, floor)
     return result

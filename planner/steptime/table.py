@@ -11,7 +11,8 @@ from planner.physics import parallelism
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
-from planner.steptime.interning import Interned
+from planner.steptime import rates
+from planner.steptime.interning import Interned, by_distinct
 
 Columns = dict[str, FloatArray]
 
@@ -58,6 +59,13 @@ class ConfigurationTable:
     def stage_fraction(self, layers: FloatArray) -> FloatArray:
         """Share of all layers of a kind that the largest stage holds."""
         return self.staged(layers) / np.maximum(layers, 1.0)
+
+    def architecture_factor(self, name: str) -> FloatArray:
+        """A factor of the architecture of the accelerator."""
+        return by_distinct(
+            [self.calibration, self.accelerator],
+            lambda calibration, accelerator: (rates.architecture_factor(calibration, accelerator, name),),
+        )[0]
 
     def calibrated(self, read: Callable[..., float], name: str) -> FloatArray:
         """A parameter of the calibration."""

@@ -16,7 +16,7 @@ from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
 from planner.report import json_document, plan_text
 
-SEEDS = range(60)
+SEEDS = range(40)
 SEARCH_S = 4.0
 """Time limit of the search."""
 ANSWER_S = 20.0

@@ -28,7 +28,9 @@ def test_a_model_that_does_not_fit_says_by_how_much():
 
 def test_heads_that_do_not_divide():
     found = estimate(model="qwen2.5-7b", tp=8)
-    assert reason(found, "divisibility").limit == 28
+    why = reason(found, "divisibility")
+    assert (why.value, why.limit) == (8, 4)
+    assert why.text == "28 query heads and 4 KV heads do not divide by 8"
 
 
 def test_a_group_beyond_the_server():

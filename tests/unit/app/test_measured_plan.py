@@ -6,7 +6,10 @@ import pytest
 
 from planner import app
 
-HEADER = "option,workload,bucket,role,gpu,gpus,usd_per_hour,max_rps,ttft_ms,itl_ms,memory_fraction,kv,transfer_ms"
+HEADER = (
+    "option,workload,bucket,role,gpu,gpus,usd_per_hour,max_rps,"
+    "ttft_ms,itl_ms,memory_fraction,kv,transfer_ms"
+)
 
 
 def plan(tmp_path, rows, more="", slo="{ttft_p99: 500 ms, itl_p99: 50 ms}", rps=10):

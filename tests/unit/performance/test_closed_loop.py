@@ -50,6 +50,14 @@ def test_a_full_cache_makes_requests_wait_for_whole_answers(specs):
     assert few.ttft_s[0] == pytest.approx(0.05 + few.prompt_alone_s[0] * (1.5 + 0.1 * 63))
 
 
+def test_what_waits_before_the_first_token_does_not_wait_between_tokens(specs):
+    spread = closed_loop(specs, ZERO, 64.0, 64.0, 1000.0, 100.0, 0.0, 1.0, 0.0, 1.15)
+    clumped = closed_loop(specs, ZERO, 64.0, 64.0, 1000.0, 100.0, 0.0, 1.0, 0.5, 1.15)
+    plain = total_step_s(specs, ZERO, clumped.decode_sequences, 1050.0)
+    assert clumped.output_tokens_per_s[0] == spread.output_tokens_per_s[0]
+    assert clumped.tpot_s[0] == pytest.approx((spread.tpot_s[0] + plain[0]) / 2)
+
+
 def test_drafts_add_work_and_emit_more(specs):
     plain = closed_loop(specs, ZERO, 4.0, 64.0, 1000.0, 100.0, 0.0, 1.0, 0.0, 1.15)
     drafted = closed_loop(

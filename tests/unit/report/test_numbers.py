@@ -69,5 +69,6 @@ def test_quantity(value, unit, text):
 
 
 def test_one_is_singular():
+    assert numbers.quantity(1, "GPUs") == "1 GPU"
     assert numbers.count(1, "GPU") == "1 GPU"
     assert numbers.count(1024, "GPU") == "1,024 GPUs"

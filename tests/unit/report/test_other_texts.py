@@ -58,5 +58,17 @@ def test_entry_has_dotted_paths():
     assert words(catalog_text.entry_view(entry)) == "x (model) kv.bf16.all 1,024 moe no aliases y, z"
 
 
+def test_records_of_an_entry_are_a_table():
+    wide = {f"column{number}": number for number in range(9)}
+    entry = {
+        "id": "x",
+        "offers": [{"gpus": 8, "usable": True}, {"gpus": 1, "usable": False}],
+        "rows": [wide] * 2,
+    }
+    text = words(catalog_text.entry_view(entry))
+    assert "Offers gpus usable 8 yes 1 no" in text
+    assert text.endswith("With --json also: column7, column8.")
+
+
 def test_empty_listing():
     assert words(catalog_text.listing_view([], ["id"])) == "Nothing there."

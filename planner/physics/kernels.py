@@ -1,0 +1,57 @@
+"""How many kernels a layer launches: each costs a gap that neither FLOP nor bytes explain.
+
+Counts follow the operators of a layer as common engines run them, fused where they fuse. They set ratios
+between architectures; the time of one launch is fitted.
+"""
+
+from __future__ import annotations
+
+from planner.physics.arrays import Floats
+
+HEADED_MIXER = 7.0
+"""Norm, query-key-value product, rotation, cache write, attention and its reduction, output product."""
+QUERY_KEY_NORM = 2.0
+"""One for queries, one for keys."""
+LATENT_MIXER = 12.0
+"""Norm, two down-projections, two norms, up-projection, rotation, two absorbed products, cache write,
+attention and its reduction, output product (the last two share a launch with others)."""
+LINEAR_MIXER = 9.0
+"""Norm, two projections, convolution, gates, two scans, gated norm, output product."""
+SPARSE_INDEX = 4.0
+"""Index projections, scores and selection of the tokens that sparse attention reads."""
+FEED_FORWARD = 4.0
+"""Norm, gate and up products in one, activation, down product."""
+REFERENCE = HEADED_MIXER + FEED_FORWARD
+"""Kernels of a dense layer with grouped heads: the layer whose overhead the calibration states."""
+MOE_EXTRA = 6.0
+"""What a mixture-of-experts layer adds: router, selection, sorting, gathering, weighted sum, second activation."""
+SHARED_EXPERTS = 3.0
+"""Shared experts beside the routed ones: two products and an activation."""
+
+
+def relative_layer_kernels(
+    headed_layers: Floats,
+    latent_layers: Floats,
+    linear_layers: Floats,
+    sparse_layers: Floats,
+    normed_layers: Floats,
+    layers: Floats,
+) -> Floats:
+    """Kernels of the mean layer over those of the reference layer, without what experts add.
+
+    ``sparse_layers`` of the attention layers choose the tokens that they read, ``normed_layers`` normalise
+    queries and keys.
+    """
+    mixers = (
+        HEADED_MIXER * headed_layers
+        + LATENT_MIXER * latent_layers
+        + LINEAR_MIXER * linear_layers
+        + SPARSE_INDEX * sparse_layers
+        + QUERY_KEY_NORM * normed_layers
+    )
+    return (mixers / layers + FEED_FORWARD) / REFERENCE
+
+
+def relative_moe_kernels(has_shared_fraction: Floats) -> Floats:
+    """Kernels that a mixture-of-experts layer adds, over those without shared experts."""
+    return (MOE_EXTRA + SHARED_EXPERTS * has_shared_fraction) / MOE_EXTRA

@@ -1,0 +1,44 @@
+"""Predictions beside measurements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.schema.measurement import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedRow:
+    """One row of a table, with what the planner says about it."""
+
+    measured: Measurement
+    group: str
+    """Kind of model, accelerator, engine, batch class, and whether the pair is known."""
+    skipped: str
+    """Why there is no prediction; empty where there is one."""
+    output_tokens_per_s: float | None = None
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    itl_ms: float | None = None
+    max_rps: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A whole table."""
+
+    rows: tuple[PredictedRow, ...]
+    calibration: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """Errors of one number over rows of one class: |predicted / measured - 1|, and the median's sign."""
+
+    number: str
+    group: str
+    rows: int
+    bias: float
+    median: float
+    mean: float
+    p90: float
