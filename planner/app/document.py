@@ -250,6 +250,14 @@ def _warnings(
             )
         if "across-servers" in pool.option:
             lines.append(f"{pool.id}: a replica spans servers; its stages talk over fleet.network")
+    places = sorted(
+        {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
+    )
+    if len(places) > 1:
+        lines.append(
+            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or search.mix: false "
+            "keep it together"
+        )
     if not choice.exact:
         lines.append("prices or rates were rounded to the safe side for the solver")
     return tuple(lines)

@@ -285,13 +285,19 @@ def _answer(
         load = at_load(model, rows, np.array([rps]), cap, asked.traffic, policy, EVERY_LATENCY)
     else:
         load = in_flight(model, rows, np.array([float(concurrency or 1)]), cap, asked.traffic, policy)
-    return _document(
-        asked, built, load, int(batch), rps, float(concurrency_at_cap(cap, asked.traffic, policy)[0])
-    )
+    requests = (concurrency or 1) if rps is None else None
+    full = float(concurrency_at_cap(cap, asked.traffic, policy)[0])
+    return _document(asked, built, load, int(batch), rps, requests, full)
 
 
 def _document(
-    asked: _Asked, built: _Built, load: Load, batch: int, rps: float | None, full: float
+    asked: _Asked,
+    built: _Built,
+    load: Load,
+    batch: int,
+    rps: float | None,
+    requests: int | None,
+    full: float,
 ) -> Estimate:
     item, account = built.candidates.configurations[0], built.fit.account
     rate = float(load.rate_rps[0])
@@ -310,20 +316,26 @@ def _document(
         warnings.append(
             f"{rps:g} requests/s is more than one replica carries; shown at {rate:.3g} requests/s"
         )
+    if requests is not None and requests > batch:
+        warnings.append(f"{batch:,} of {requests:,} requests run at once; the others wait")
     if cost is None:
         warnings.append(f"no price known for {asked.gpu.id}")
+    latencies = latency_document(load, 0)
+    if asked.traffic.output_mean_tokens <= 1.0:
+        latencies |= {"itl_s": {}, "tpot_s": {}}
     return Estimate(
         option=built.candidates.names[0],
         memory_bytes=memory_document(account, 0),
         max_batch=batch,
-        concurrency=float(load.concurrency[0]),
+        concurrency=float(requests) if requests is not None else rate * latencies["e2e_s"].get("mean", 0.0),
+        decoding=float(load.concurrency[0]),
         prefill_s=float(prompt.total_s[0]),
         decode_step_s=float(decode.total_s[0]),
         bound={"prefill": prompt.bound[0], "decode": decode.bound[0]},
         output_tokens_per_s=output,
         requests_per_s=rate,
         utilization=float(load.prefill_utilization[0]),
-        **latency_document(load, 0),
+        **latencies,
         gpus=item.gpus,
         usd_per_hour=cost,
         usd_per_million_output_tokens=cost / (output * _HOUR_S) * _MILLION if cost and output > 0.0 else None,

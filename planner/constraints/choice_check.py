@@ -98,16 +98,33 @@ def _whole_servers(option: Option, supply: Supply) -> int:
 
 
 def fits(sizes: Counter[int], servers: int, room: int) -> bool:
-    """Replicas of these sizes fit into so many servers: first-fit decreasing, else every placement."""
-    items = sorted(sizes.elements(), reverse=True)
-    if sum(items) > servers * room:
+    """Replicas of these sizes fit into so many servers: largest first, else every placement."""
+    left = tuple((size, count) for size, count in sorted(sizes.items(), reverse=True) if count)
+    if sum(size * count for size, count in left) > servers * room:
         return False
-    free = [room] * servers
-    for item in items:
-        spot = next((place for place, space in enumerate(free) if space >= item), None)
-        if spot is None:
-            return _fits_somehow(tuple(sorted(sizes.items(), reverse=True)), servers, room, {})
-        free[spot] -= item
+    return _fits_largest_first(left, servers, room) or _fits_somehow(left, servers, room, {})
+
+
+def _fits_largest_first(left: tuple[tuple[int, int], ...], servers: int, room: int) -> bool:
+    """Fill the fullest servers first, size after size; servers with equal space are counted together.
+
+    Finds a placement whenever every size divides the next larger one and the room.
+    """
+    spaces = Counter({room: servers})
+    for size, wanted in left:
+        count = wanted
+        for space in sorted(space for space, number in spaces.items() if number and space >= size):
+            each = space // size
+            filled = min(spaces[space], count // each)
+            spaces[space] -= filled
+            spaces[space - each * size] += filled
+            count -= filled * each
+            if 0 < count < each and spaces[space]:
+                spaces[space] -= 1
+                spaces[space - count * size] += 1
+                count = 0
+        if count:
+            return False
     return True
 
 

@@ -48,7 +48,7 @@ def _removal(item: Bits, count: IntArray) -> Removal:
     among = np.flatnonzero(alone if alone.any() else item.violated)
     # Of several removed by as few constraints, the one that misses by least is nearest.
     fewest = among[count[among] == count[among].min()]
-    best = int(fewest[int(np.argmin(relative_miss(item.value[fewest], item.limit[fewest])))])
+    best = int(fewest[int(np.argmin(relative_miss(item.value[fewest], item.limit[fewest], item.unit)))])
     number = bool(item.unit) and bool(np.isfinite(item.value[best]))
     return Removal(
         id=item.id,

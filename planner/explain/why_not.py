@@ -80,7 +80,7 @@ def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
         hit = fewest[verdict.violated[fewest]]
         if hit.size == 0:
             continue
-        miss = relative_miss(verdict.value[hit], verdict.limit[hit])
+        miss = relative_miss(verdict.value[hit], verdict.limit[hit], verdict.unit)
         index = int(np.argmin(miss))
         if best_verdict is None or miss[index] < best_miss:
             best, best_miss, best_verdict = int(hit[index]), float(miss[index]), verdict
@@ -89,14 +89,15 @@ def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
     return f"{best_verdict.id}: {_found(best_verdict, best)}"
 
 
-def relative_miss(value: FloatArray, limit: FloatArray) -> FloatArray:
-    """How far values are above their limits, as a share of the limit; a bit is infinitely far.
+def relative_miss(value: FloatArray, limit: FloatArray, unit: str) -> FloatArray:
+    """How far values are above their limits, as a share of the limit; a bit (no unit) is infinitely far.
 
-    Equation: max(0, value - limit) / limit; infinite where the limit is zero.
+    Equation: max(0, value - limit) / limit; max(0, value - limit) where the limit is zero.
     """
     over = np.maximum(value - limit, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(limit > 0.0, over / limit, np.inf))
+    if not unit:
+        return np.where(over > 0.0, np.inf, 0.0)
+    return np.asarray(over / np.where(limit > 0.0, limit, 1.0))
 
 
 def _found(verdict: Verdict, index: int) -> str:

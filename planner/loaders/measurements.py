@@ -66,7 +66,7 @@ def _layout(where: str, header: Sequence[str]) -> tuple[Sequence[str], Sequence[
         raise input_error(where, "", found, "columns separated by commas", "the separator is not a comma")
     own = set(header)
     public, serving = len(own & set(PUBLIC) - set(SERVING)), len(own & set(SERVING) - set(PUBLIC))
-    if public == serving == 0 and not own & set(PUBLIC):
+    if public == serving == 0:
         expected = f"a table of measurements: {', '.join(_PUBLIC_NEEDED)} or {', '.join(_SERVING_NEEDED)}"
         raise input_error(where, "", f"the columns {', '.join(header)[:80]}", expected)
     if public >= serving:

@@ -149,7 +149,9 @@ def _statistic(
             probability, weight, fixed, queue.wait_probability_fraction, extra * queue.wait_scale_s
         )
     variance = weight @ (fixed - weight @ fixed) ** 2 + residual**2 / 12.0
-    variance = variance + wait_mean * (2.0 * extra * queue.wait_scale_s - wait_mean)
+    finite_wait = np.where(np.isfinite(wait_mean), wait_mean, 0.0)
+    scale = np.where(np.isfinite(wait_mean), extra * queue.wait_scale_s, 0.0)
+    variance = variance + finite_wait * (2.0 * scale - finite_wait)
     return _end_to_end(state, traffic, probability, ttft_mean, variance)
 
 

@@ -59,6 +59,7 @@ def _speed(estimate: Estimate) -> list[RenderableType]:
     figures = (
         ("sequences that fit", estimate.max_batch, lambda value: f"{value:,.0f} per replica"),
         ("requests in flight", estimate.concurrency, lambda value: numbers.significant(value)),
+        ("of these decoding", estimate.decoding, lambda value: numbers.significant(value)),
         ("prefill", estimate.prefill_s, numbers.seconds),
         ("decode step", estimate.decode_step_s, numbers.seconds),
         (

@@ -513,6 +513,12 @@ class Parameter(Noun):
     high: float
     meaning: str
     source: Source
+    prior: float | None = None
+    """What is expected without the fit, from microbenchmarks or judgement."""
+    prior_log_sigma: Annotated[float, Field(gt=0)] | None = None
+    """How far the logarithm may stray from the prior's; absent where the number is not fitted."""
+    tied_to: str | None = None
+    """Another number of the file, ``group.key`` or ``group.key.key``, that this one always equals."""
 
     @model_validator(mode="after")
     def _within_bounds(self) -> Parameter:
@@ -523,6 +529,39 @@ class Parameter(Noun):
                 {"found": str(self.value), "expected": f"a value in [{self.low}, {self.high}]", "maybe": ""},
             )
         return self
+
+
+class UserFactor(Noun):
+    """What benchmarks of one's own say about one configuration, as factors on its predictions.
+
+    They hold for every layout, batch and length: the error of a model on an accelerator is mostly common.
+    """
+
+    model: str
+    """Id of the catalog, or of a model read from a config.json."""
+    accelerator: str
+    engine: str
+    weights: str | None = None
+    """Format; absent = every format without an entry of its own."""
+    step_factor: Annotated[float, Field(ge=0.05, le=20)]
+    """Measured over predicted step time, shrunk towards 1."""
+    ttft_factor: Annotated[float, Field(ge=0.05, le=20)] = 1.0
+    """The same for time to first token, beyond what slower steps explain."""
+    sigma_log: Annotated[float, Field(gt=0, le=2)]
+    """Log-standard deviation of step times that use the factor."""
+    ttft_sigma_log: Annotated[float, Field(gt=0, le=2)]
+    rows: Positive
+    """Runs behind the step factor."""
+    ttft_rows: Count = 0
+    """Runs behind the TTFT factor; with fewer than two it is 1."""
+    source: Source
+
+
+class UserFactors(CatalogEntry):
+    """Factors from benchmarks of one's own; an overlay adds them, the calibration stays as it is."""
+
+    kind: Literal["user-factors"] = "user-factors"
+    factors: Annotated[tuple[UserFactor, ...], Field(min_length=1)]
 
 
 class Calibration(CatalogEntry):
@@ -540,6 +579,9 @@ class Calibration(CatalogEntry):
     """Log-standard deviation of predictions by class."""
     known: dict[str, tuple[str, ...]] = {}
     """Architecture -> families of models with measured rows on it: the others have the wider spread."""
+
+    user_factors: tuple[UserFactor, ...] = ()
+    """Of one's own benchmarks; the first that matches a configuration holds."""
 
     def knows(self, family: str, architecture: str) -> bool:
         """Whether rows of this family on this architecture are in the fit."""

@@ -20,6 +20,7 @@ from planner.schema.catalog import (
     Offer,
     PriceList,
     Storage,
+    UserFactors,
 )
 
 FOLDERS: Mapping[str, type[CatalogEntry]] = {
@@ -33,6 +34,7 @@ FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "workloads": Archetype,
     "calibration": Calibration,
     "judgement": Judgement,
+    "user_factors": UserFactors,
 }
 """Folder of the catalog -> the noun that its files hold."""
 

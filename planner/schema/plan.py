@@ -78,7 +78,7 @@ class Pool(Noun):
     utilization: float
     """load / capacity."""
     concurrency: float | None = None
-    """Requests in flight in one replica at the planned load."""
+    """Requests decoding in one replica on average at the planned load."""
     memory_bytes: Memory | None = None
     ttft_s: Statistic = {}
     itl_s: Statistic = {}
@@ -266,6 +266,9 @@ class Estimate(Noun):
     max_batch: int | None = None
     """Sequences of this length that one replica holds."""
     concurrency: float | None = None
+    """Requests in flight, those waiting and in prefill included."""
+    decoding: float | None = None
+    """Of these, the mean number decoding."""
     prefill_s: float | None = None
     decode_step_s: float | None = None
     bound: dict[str, Bound] = {}

@@ -87,4 +87,5 @@ def test_refused_by_names_the_rule_that_refuses_most():
 
 def test_relative_miss():
     value, limit = np.array([3.0, 1.0, 1.0, np.inf]), np.array([2.0, 2.0, 0.0, 2.0])
-    assert relative_miss(value, limit).tolist() == [0.5, 0.0, np.inf, np.inf]
+    assert relative_miss(value, limit, "s").tolist() == [0.5, 0.0, 1.0, np.inf]
+    assert relative_miss(value[2:3], limit[2:3], "").tolist() == [np.inf]
