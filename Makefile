@@ -3,13 +3,14 @@ PYTHON ?=
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help plan test check bench constraints clean setup setup-dev
+.PHONY: help plan test check bench fit constraints clean setup setup-dev
 
 help:
 	@echo "make plan         set up .venv and plan problems/01-chat-70b.yaml"
 	@echo "make test         set up .venv and run every check and test"
 	@echo "make check        the static part: ruff, mypy, import contract"
 	@echo "make bench        speed"
+	@echo "make fit          fit the calibration to measurements and write docs/accuracy.md"
 	@echo "make constraints  choose the versions of constraints.txt anew"
 	@echo "make clean        remove .venv and every cache"
 
@@ -36,6 +37,12 @@ bench: setup-dev
 	@$(BIN)/pytest tests/bench --benchmark-enable --benchmark-only --benchmark-columns=min,mean,stddev,rounds --benchmark-sort=name
 
 # No --emit-index-url: the file must hold no addresses.
+# Tables of measurements are not part of the repository: MEASUREMENTS names the folder that holds them.
+MEASUREMENTS ?= ../shared/measurements
+fit: setup
+	@$(BIN)/planner calibrate --reference --measurements $(MEASUREMENTS) \
+	  --out catalog/calibration/reference.yaml --docs docs/accuracy.md
+
 constraints: setup-dev
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --group dev pyproject.toml \
 	  --custom-compile-command "make constraints" --output-file constraints.txt

@@ -35,14 +35,22 @@ def own_folder(kind: Kind) -> Path:
 def folders(kind: Kind, overlays: Sequence[Path] = ()) -> tuple[Path, ...]:
     """All folders of that kind, the one that wins first: the last overlay, ..., the program's own.
 
+    An overlay may also be a single YAML file: one entry of the catalog. It holds nothing of another kind.
+
     Raises:
-        InputError: an overlay is no folder.
+        InputError: an overlay is neither.
     """
     faults = [
         Fault(str(overlay), "", "no such folder" if not overlay.exists() else "a file", "a folder")
         for overlay in overlays
-        if not overlay.is_dir()
+        if not overlay.is_dir() and not is_entry(overlay)
     ]
     if faults:
         raise InputError(faults)
-    return (*reversed(overlays), own_folder(kind))
+    used = [overlay for overlay in reversed(overlays) if kind == "catalog" or overlay.is_dir()]
+    return (*used, own_folder(kind))
+
+
+def is_entry(overlay: Path) -> bool:
+    """Whether an overlay is a single catalog entry instead of a folder."""
+    return overlay.suffix == ".yaml" and overlay.is_file()

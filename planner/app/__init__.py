@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from planner.app.accuracy import error_lines
+from planner.app.benchmark_runs import Flags
+from planner.app.calibrate import calibrate
 from planner.app.data import (
     add_model,
     catalog_check,
@@ -14,22 +16,29 @@ from planner.app.data import (
 )
 from planner.app.estimate import estimate
 from planner.app.fit import fit
+from planner.app.fit_reference import fit_reference
+from planner.app.fit_summary import chart_points, summarised
 from planner.app.plan import plan
 from planner.app.reference import reference
 from planner.app.validate import validate
 
 __all__ = [
+    "Flags",
     "add_model",
+    "calibrate",
     "catalog_check",
     "catalog_list",
     "catalog_show",
+    "chart_points",
     "error_lines",
     "estimate",
     "fit",
+    "fit_reference",
     "plan",
     "reference",
     "rules_check",
     "rules_list",
     "rules_show",
+    "summarised",
     "validate",
 ]

@@ -101,7 +101,7 @@ def add_model(
                 f'the id of the model, "{model.id}"',
                 f'"--id {target.stem}"',
             )
-        _write_whole(target, model_yaml(model))
+        write_whole(target, model_yaml(model))
         document["path"] = str(target)
     return document
 
@@ -158,7 +158,12 @@ def _offers(accelerator: Accelerator, catalog: Catalog) -> dict[str, Any]:
     return {"offers": sorted(rows, key=lambda row: (row["usd_per_hour"] / row["gpus"], row["provider"]))}
 
 
-def _write_whole(target: Path, text: str) -> None:
+def write_whole(target: Path, text: str) -> None:
+    """Write a catalog file whole or not at all.
+
+    Raises:
+        InputError: its folder does not exist.
+    """
     if not target.parent.is_dir():
         raise input_error(str(target), "", "no such folder", f"the folder {target.parent} to exist")
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")

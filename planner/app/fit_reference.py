@@ -33,6 +33,7 @@ FULL_RATIO = 1.0
 ROUNDS = 2
 """Rounds of step times and first tokens: the clumping of the second is part of the first."""
 _TTFT = ("ttft_overhead", "closed_loop")
+"""How the names of numbers of the second fit start."""
 _NUMBERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "throughput": (
         "output_tokens_per_s",
@@ -118,8 +119,7 @@ def fit_reference(
     rows = measured_rows(read_folder(folder), catalog, catalog.calibration)
     fitter = _Fitter(rows)
     progress("fitting")
-    start = catalog.calibration
-    calibration, parts = fitter.all(start)
+    calibration, parts = fitter.all(at_priors(catalog.calibration))
     left_out = {}
     for way, keys in fitter.ways().items():
         progress(f"leaving out one {way} at a time")
@@ -127,6 +127,16 @@ def fit_reference(
     logs = fitter.logs(calibration)
     cost = sum(part.fitted.cost for part in parts)
     return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost)
+
+
+def at_priors(calibration: Calibration) -> Calibration:
+    """Every number that will be fitted at its prior: the result must not depend on an earlier fit."""
+    fitted = {
+        path: item.value if item.prior is None else item.prior
+        for path, item in parameters_of(calibration)
+        if item.prior_log_sigma is not None
+    }
+    return with_values(calibration, fitted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,29 +174,18 @@ class _Fitter:
         return calibration, parts
 
     def _part(self, calibration: Calibration, first: bool, weights: FloatArray) -> _Part:
-        chosen = [
-            (path, found)
+        names = tuple(
+            path
             for path, found in parameters_of(calibration)
             if found.prior_log_sigma is not None and _is_first(path) == first
-        ]
-        names = tuple(path for path, _ in chosen)
-        parameters = [
-            FitParameter(
-                path,
-                found.value,
-                found.low,
-                found.high,
-                found.prior or found.value,
-                found.prior_log_sigma or 1.0,
-            )
-            for path, found in chosen
-        ]
+        )
         picked = self._first == first
-
-        def residuals(values: FloatArray) -> FloatArray:
-            return self.logs(_with(calibration, names, values))
-
-        fit = RobustFit(parameters, residuals, np.where(picked, weights, 0.0), SCALE_LOG)
+        fit = RobustFit(
+            part_parameters(calibration, names),
+            self._residuals(calibration, names),
+            np.where(picked, weights, 0.0),
+            SCALE_LOG,
+        )
         return _Part(names, fit, fit.run())
 
     def ways(self) -> dict[str, np.ndarray[tuple[int], np.dtype[np.str_]]]:
@@ -213,8 +212,12 @@ class _Fitter:
             out = keys == key
             changed = calibration
             for part in parts:
-                fit = RobustFit(part_parameters(changed, part.names), self._residuals(changed, part.names),
-                                part.fit.weights, SCALE_LOG)  # fmt: skip
+                fit = RobustFit(
+                    part_parameters(changed, part.names),
+                    self._residuals(changed, part.names),
+                    part.fit.weights,
+                    SCALE_LOG,
+                )
                 kept = np.where(out, 0.0, part.fit.weights)
                 near = fit.run(np.log(part.fitted.values), kept, part.fitted.jacobian, rounds=4)
                 own = fit.run(np.log(near.values), kept, rounds=2)

@@ -68,8 +68,8 @@ def _market_bits(
     broken: FloatArray,
     whole_servers: bool,
 ) -> list[Bits]:
-    """Stock, budget and GPUs against the cheapest plan of each candidate that runs, bought alone."""
-    best = _best_single(part, lots, question, whole_servers)
+    """Stock, budget and GPUs against the cheapest plan of each candidate that is left, bought alone."""
+    best = _best_single(part, lots, question, whole_servers, broken)
     limits = question.limits
     rows: list[tuple[str, str, str, dict[int, float], float]] = []
     for gpu, stock in limits.stock_gpus.items():
@@ -97,12 +97,16 @@ def _row(
 
 
 def _best_single(
-    part: Evaluated, lots: Sequence[Lot], question: ChoiceProblem, whole_servers: bool
+    part: Evaluated,
+    lots: Sequence[Lot],
+    question: ChoiceProblem,
+    whole_servers: bool,
+    broken: FloatArray,
 ) -> dict[int, SinglePlan]:
-    """By candidate that runs at all: its cheapest plan alone."""
+    """By candidate that keeps every other limit: its cheapest plan alone."""
     demand = next(item for item in question.demands if item.workload == part.case.workload.name)
     supplies = {supply.id: supply for supply in question.supplies}
-    runs = part.evaluation.capacities.max_batch > 0
+    runs = (part.evaluation.capacities.max_batch > 0) & (broken == 0)
     best: dict[int, SinglePlan] = {}
     for option, placed in options(part.evaluation, lots, runs, whole_servers, every=True).values():
         plan = single_plan(option, supplies[option.supply], demand)

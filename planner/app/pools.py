@@ -14,6 +14,7 @@ from planner.candidates.options import Placed
 from planner.performance.at_load import at_load
 from planner.performance.open_load import Load
 from planner.performance.replica import cold_start_seconds, memory_fit, replicas
+from planner.performance.user_factors import evidence, sigma_log
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Storage
 from planner.schema.choice import Choice, Option
@@ -95,7 +96,6 @@ def pool_document(case: PoolCase, number: int) -> Pool:
         part.specs, part.case.traffic, float(part.case.headroom.memory), part.case.policy.prefix_cache_share
     )
     capacity = float(case.option.rates_rps[0])
-    sigma = item.calibration.sigma_log
     power = item.accelerator.power
     return Pool(
         id=f"{case.placed.workload}/serve/{number}",
@@ -128,12 +128,8 @@ def pool_document(case: PoolCase, number: int) -> Pool:
         cold_start_s=cold_start_seconds(item, fit.account, index, case.storage),
         host_memory_bytes=float(fit.account.host_bytes[index]),
         power_w=float(power.tdp) * item.gpus * case.replicas if power else None,
-        uncertainty={
-            "throughput": sigma["throughput_new"].value,
-            "tpot": sigma["tpot_new"].value,
-            "ttft": sigma["ttft_new"].value,
-        },
-        evidence="modelled",
+        uncertainty=sigma_log(item),
+        evidence=evidence(item),
         limited_by=part.evaluation.capacities.limited_by[index],
         usd_per_hour=float(case.usd_per_h),
     )
@@ -144,7 +140,8 @@ def load_of(part: Evaluated, index: int, rate_rps: float) -> tuple[Load, int]:
     case = part.case
     rows = np.array([index], dtype=np.int64)
     batch = int(part.evaluation.capacities.max_batch[index])
-    model = replicas(part.evaluation.candidates.configurations, part.specs, case.traffic)
+    items = part.evaluation.candidates.configurations
+    model = replicas(items, part.specs, case.traffic, case.load.margin_z_score)
     load = at_load(model, rows, np.array([rate_rps]), np.array([float(batch)]), case.traffic, case.load)
     return load, batch
 

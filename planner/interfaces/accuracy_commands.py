@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as calendar
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
 from planner.interfaces.options import Checks, JsonFlag, Overlays
-from planner.interfaces.output import Answer, check_target, message, write_whole
+from planner.interfaces.output import Answer, Progress, check_target, message, write_whole
 
 
 def validate(
@@ -40,3 +41,58 @@ def validate(
         lambda: validate_text.view(found, lines),
     )
     raise Exit(faults.ANSWERED)
+
+
+def calibrate(
+    reference: Annotated[
+        bool, Option("--reference", help="Fit the reference calibration to tables of measurements.")
+    ] = False,
+    measurements: Annotated[
+        Path | None, Option("--measurements", metavar="DIR", help="Folder with the tables.")
+    ] = None,
+    out: Annotated[Path | None, Option("--out", metavar="FILE", help="Write the calibration (YAML).")] = None,
+    docs: Annotated[
+        Path | None, Option("--docs", metavar="FILE", help="Write the accuracy page (Markdown).")
+    ] = None,
+    date: Annotated[
+        str | None, Option("--date", metavar="DATE", help="Date of the fit; default: that of the file.")
+    ] = None,
+    catalog: Overlays = None,
+) -> None:
+    """Fit the performance model to measurements."""
+    checks = Checks("planner calibrate")
+    overlays = checks.folders("--catalog", catalog)
+    if not reference:
+        checks.refuse("--reference", "nothing", "the flag: fits to own benchmark files are not there yet")
+    if measurements is None:
+        checks.refuse("--measurements", "nothing", "a folder with tables of measurements")
+    on = _date(checks, date)
+    checks.done()
+    assert measurements is not None, "refused above"
+    for flag, path in (("--out", out), ("--docs", docs)):
+        if path is not None:
+            check_target(flag, path)
+    answer = Answer(as_json=False)
+    from planner import app as use_cases
+    from planner.report import accuracy_page, calibration_yaml, fit_reference_text
+
+    with Progress() as progress:
+        found = use_cases.fit_reference(measurements, overlays, progress)
+    calibration = use_cases.summarised(found, on)
+    for path, encode in ((out, lambda: calibration_yaml.encode(calibration)),
+                         (docs, lambda: accuracy_page.encode(calibration, use_cases.chart_points(found)))):  # fmt: skip
+        if path is not None:
+            write_whole(path, encode())
+            message(f"planner: wrote {path}")
+    answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))
+    raise Exit(faults.ANSWERED)
+
+
+def _date(checks: Checks, text: str | None) -> calendar.date | None:
+    if text is None:
+        return None
+    try:
+        return calendar.date.fromisoformat(text)
+    except ValueError:
+        checks.refuse("--date", f'"{text}"', 'a date such as "2026-11-21"')
+        return None

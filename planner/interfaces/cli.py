@@ -14,6 +14,7 @@ from typer import Argument, Exit, Option, Typer
 
 from planner.interfaces import faults
 from planner.interfaces.accuracy_commands import validate
+from planner.interfaces.calibrate_command import calibrate
 from planner.interfaces.data_commands import catalog_app, rules_app
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
@@ -103,6 +104,7 @@ def plan(
 app.command()(fit)
 app.command()(estimate)
 app.command()(validate)
+app.command()(calibrate)
 
 DOCUMENTS = ["problem", "plan", "observation", "reference"]
 

@@ -21,7 +21,7 @@ OutFile = Annotated[
 ]
 Overlays = Annotated[
     list[Path] | None,
-    Option("--catalog", metavar="DIR", help="Folder with catalog entries of your own. May repeat."),
+    Option("--catalog", metavar="DIR", help="Folder (or file) with catalog entries of your own. May repeat."),
 ]
 ModelName = Annotated[
     str, Option("--model", metavar="M", help="Catalog id or alias, or a path to a config.json.")
@@ -115,9 +115,9 @@ class Checks:
             self.refuse(flags[1], f"{' and '.join(flags)} together", f"one of them: {every}")
 
     def folders(self, flag: str, paths: list[Path] | None) -> tuple[Path, ...]:
-        """Folders that exist."""
+        """Folders that exist, or files that each hold one entry of the catalog (YAML)."""
         for path in paths or ():
-            if not path.is_dir():
+            if not path.is_dir() and not (path.suffix == ".yaml" and path.is_file()):
                 found = f'"{path}", which is a file' if path.exists() else f'"{path}", which does not exist'
                 beside = [str(other) for other in _siblings(path)]
                 self.refuse(flag, found, "a folder", nearest(str(path), beside))

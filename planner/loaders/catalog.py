@@ -13,7 +13,15 @@ from planner.errors import Fault, InputError, nearest
 from planner.loaders.places import Key
 from planner.loaders.validation import attempt, merged
 from planner.loaders.yaml_source import Document, read_document
-from planner.schema.catalog import Archetype, CatalogEntry, Engine, NumberFormat, PriceList
+from planner.schema.catalog import (
+    Archetype,
+    CatalogEntry,
+    Engine,
+    NumberFormat,
+    PriceList,
+    UserFactor,
+    UserFactors,
+)
 from planner.schema.catalog_index import FOLDERS, Catalog, folded
 
 OTHER_FOLDERS = frozenset({"metrics"})
@@ -68,15 +76,54 @@ def read_catalog(folders: Sequence[Path]) -> Catalog:
     by_folder = {kind: {item.entry.id: item.entry for item in files.values()} for kind, files in read.items()}
     everything = [(kind, item) for kind, files in read.items() for item in files.values()]
     chosen = _calibration(folders, read["calibration"])
-    in_use = [(kind, item) for kind, item in everything if kind == "calibration" and item.entry.id == chosen]
+    own = _user_factors(folders, read["user_factors"], ids)
+    if chosen and own:
+        by_folder["calibration"][chosen] = by_folder["calibration"][chosen].model_copy(
+            update={"user_factors": (*own, *by_folder["calibration"][chosen].user_factors)}
+        )
+    in_use = [
+        (kind, item)
+        for kind, item in everything
+        if (kind == "calibration" and item.entry.id == chosen) or kind == "user_factors"
+    ]
     return Catalog(by_folder, ids, _digest(everything), chosen, _digest(in_use))
+
+
+def _user_factors(
+    folders: Sequence[Path], files: Mapping[str, _Read], ids: Mapping[str, Mapping[str, str]]
+) -> list[UserFactor]:
+    """The factors of all files under ids of the catalog: those of the overlay that wins first."""
+
+    def known(folder: str, name: str) -> str:
+        return ids[folder].get(folded(name), name)
+
+    ordered = sorted(
+        files.values(),
+        key=lambda item: next(n for n, folder in enumerate(folders) if _lies_in(item.path, folder)),
+    )
+    return [
+        factor.model_copy(
+            update={
+                "model": known("models", factor.model),
+                "accelerator": known("accelerators", factor.accelerator),
+                "engine": known("engines", factor.engine),
+                "weights": factor.weights and known("formats", factor.weights),
+            }
+        )
+        for item in ordered
+        for factor in item.entry.factors
+    ]
+
+
+def _lies_in(path: Path, overlay: Path) -> bool:
+    return overlay in (path, path.parent.parent)
 
 
 def _calibration(folders: Sequence[Path], files: Mapping[str, _Read]) -> str:
     """The first calibration of the folder that wins first; empty where there is none."""
     for folder in folders:
         for stem, item in files.items():
-            if item.path.parent.parent == folder:
+            if _lies_in(item.path, folder):
                 return stem
     return ""
 
@@ -84,6 +131,15 @@ def _calibration(folders: Sequence[Path], files: Mapping[str, _Read]) -> str:
 def _strangers(folder: Path) -> Iterator[Fault]:
     """What lies in a catalog folder and would be passed over in silence."""
     known = (*FOLDERS, *sorted(OTHER_FOLDERS))
+    if resources.is_entry(folder):
+        kinds = {str(noun.model_fields["kind"].default): kind for kind, noun in FOLDERS.items()}
+        kind_line = _kind_of(folder)
+        if kind_line not in kinds:
+            found = f'the kind "{kind_line}"' if kind_line else "no kind"
+            yield Fault(
+                str(folder), "kind", found, f"one of {', '.join(kinds)}", nearest(kind_line, list(kinds))
+            )
+        return
     for item in sorted(folder.iterdir()):
         if item.name.startswith("."):
             continue
@@ -108,9 +164,22 @@ def _files(folders: Sequence[Path], kind: str) -> list[Path]:
     """The files of a kind by name; a name in an earlier folder hides the same name in later ones."""
     files: dict[str, Path] = {}
     for folder in folders:
-        for path in sorted((folder / kind).glob("*.yaml")):
+        if resources.is_entry(folder):
+            single = _kind_of(folder) == FOLDERS[kind].model_fields["kind"].default
+            paths = [folder] if single else []
+        else:
+            paths = sorted((folder / kind).glob("*.yaml"))
+        for path in paths:
             files.setdefault(path.stem, path)
     return [files[stem] for stem in sorted(files)]
+
+
+def _kind_of(path: Path) -> str:
+    """What a single file says that it is; empty where it says nothing, or is no YAML."""
+    try:
+        return str(read_document(path).value.get("kind") or "")
+    except InputError:
+        return ""
 
 
 def _id_faults(document: Document, path: Path) -> Iterator[Fault]:
@@ -171,6 +240,17 @@ def _references(entry: CatalogEntry) -> Iterable[Reference]:
         ]
     if isinstance(entry, Archetype):
         return [(("kv", n), "formats", name) for n, name in enumerate(entry.kv)]
+    if isinstance(entry, UserFactors):
+        # Not the model: it may be one read from a config.json.
+        return [
+            reference
+            for n, factor in enumerate(entry.factors)
+            for reference in (
+                (("factors", n, "accelerator"), "accelerators", factor.accelerator),
+                (("factors", n, "engine"), "engines", factor.engine),
+                *([(("factors", n, "weights"), "formats", factor.weights)] if factor.weights else []),
+            )
+        ]
     if isinstance(entry, NumberFormat) and entry.moe_attention_format is not None:
         return [(("moe_attention_format",), "formats", entry.moe_attention_format)]
     return ()

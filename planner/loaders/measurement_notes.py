@@ -101,7 +101,7 @@ def _limits(text: str) -> dict[str, float]:
         return {}
     statement = text[start.end() :].split(";")[0]
     seconds = re.match(r"\s*\(s\)", statement) is not None
-    found = {}
+    found: dict[str, float] = {}
     for name, number, unit in _LIMIT.findall(statement):
         scale = 1000.0 if unit.lower() == "s" or (seconds and not unit) else 1.0
         found.setdefault(name.upper(), float(number.replace(",", "")) * scale)

@@ -44,16 +44,24 @@ def capacities(
     lightest = search.load(rows, np.ones(count))
     violated = {metric: search.breaks_any(lightest, metric) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
-    sized = np.zeros(count)
-    sized[possible] = search.largest(rows[possible], max_sequences[possible])
-    shown = search.load(rows, np.maximum(sized, 1.0))
+    # What breaks a limit at a batch of one is shown there; only the others are looked at further.
+    able = np.flatnonzero(possible)
+    ceiling = max_sequences[able]
+    sized = search.largest(able, ceiling)
+    shown = search.load(able, sized)
     slots = np.ceil(np.maximum(shown.slots, sized) / _ROUNDING).astype(np.int64)
+    batch, rate, words = np.zeros(count, dtype=np.int64), np.zeros(count), np.full(count, "", dtype=object)
+    batch[able], rate[able] = np.minimum(slots, ceiling), shown.rate_rps
+    words[able] = search.reasons(able, sized, ceiling)
+    latency = {name: value.copy() for name, value in lightest.latency_s.items()}
+    for name, value in latency.items():
+        value[able] = shown.latency_s[name]
     return Capacities(
-        max_batch=np.where(possible, np.minimum(slots, max_sequences), 0),
-        rate_rps=np.where(possible, shown.rate_rps, 0.0),
-        latency_s=shown.latency_s,
+        max_batch=batch,
+        rate_rps=rate,
+        latency_s=latency,
         latency_violated=violated,
-        limited_by=search.reasons(rows, sized, max_sequences),
+        limited_by=tuple(str(word) for word in words),
         evaluations=search.evaluations,
     )
 
@@ -126,7 +134,7 @@ class _Search:
             part /= 2.0
         return found
 
-    def reasons(self, rows: IntArray, batch: FloatArray, ceiling: IntArray) -> tuple[str, ...]:
+    def reasons(self, rows: IntArray, batch: FloatArray, ceiling: IntArray) -> list[str]:
         """What stops a larger batch, by row: a limit on latency, else the slots that memory holds."""
         next_load = self.load(rows, np.floor(batch) + 1.0)
         words = np.full(rows.shape, "memory", dtype=object)
@@ -134,4 +142,4 @@ class _Search:
             metric = name.split("_")[0]
             broken = self.breaks(next_load, name) & (batch < ceiling)
             words[broken] = metric
-        return tuple(str(word) for word in words)
+        return list(words)

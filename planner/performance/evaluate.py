@@ -44,6 +44,7 @@ def load_policy(
         step_factor_ratio=math.exp(z_score * sigma["tpot_new"].value),
         ttft_factor_ratio=math.exp(z_score * sigma["ttft_new"].value),
         saturated=not waits_matter,
+        margin_z_score=z_score,
         rare_step_margin_fraction=policy.rare_step_margin_fraction,
     )
 
@@ -80,7 +81,8 @@ def evaluate(
     """
     fit = memory_fit(specs, traffic, headroom_fraction, policy.prefix_cache_share)
     ceiling = _batch_ceiling(fit.max_sequences, search)
-    found = capacities(replicas(candidates.configurations, specs, traffic), ceiling, traffic, load, limits_s)
+    workers = replicas(candidates.configurations, specs, traffic, load.margin_z_score)
+    found = capacities(workers, ceiling, traffic, load, limits_s)
     needed, usable = _memory_need(fit, specs, headroom_fraction)
     return Evaluation(
         workload=workload,

@@ -134,7 +134,7 @@ def _statistic(
     service: FloatArray,
 ) -> FloatArray:
     metric, statistic = name.split("_")
-    extra = policy.ttft_factor_ratio / policy.step_factor_ratio
+    extra = policy.ttft_factor_ratio / policy.step_factor_ratio * replicas.first_token_ratio(state.rows)
     overhead = replicas.first_token_overhead_s[state.rows] + replicas.image_encoder_s[state.rows]
     fixed = extra * (overhead + service)
     residual, wait_mean = extra * queue.residual_s, extra * queue.wait_mean_s

@@ -137,7 +137,9 @@ class RobustFit:
         gradient = slopes.T @ (robust * here) + self._stiffness * (place - self._prior)
         curvature = (slopes * robust[:, None]).T @ slopes + np.diag(self._stiffness)
         # A parameter at a bound that the step would push outward stays there.
-        held = ((place <= self._low + 1e-12) & (gradient > 0)) | ((place >= self._high - 1e-12) & (gradient < 0))
+        held = ((place <= self._low + 1e-12) & (gradient > 0)) | (
+            (place >= self._high - 1e-12) & (gradient < 0)
+        )
         free = ~held
         if not free.any():
             return None

@@ -30,6 +30,12 @@ class Replicas:
     """Time to encode the images of one request."""
     prompt_servers: FloatArray
     """Attention-data-parallel ranks x pipeline stages: each has its own token budget and prompts."""
+    first_token_factor: FloatArray | None = None
+    """On TTFT beyond what the steps explain, from the user's own benchmarks; None = 1 everywhere."""
+
+    def first_token_ratio(self, rows: IntArray) -> FloatArray | float:
+        """`first_token_factor` of the rows."""
+        return 1.0 if self.first_token_factor is None else self.first_token_factor[rows]
 
     def mixed_s(
         self,
@@ -64,6 +70,8 @@ class LoadPolicy:
     """The same for TTFT."""
     saturated: bool
     """No limit on TTFT or E2E: requests may queue without end and the batch is always full."""
+    margin_z_score: float = 0.0
+    """Normal score of the confidence behind the two factors."""
     rare_step_margin_fraction: float = 0.0
     """Mixed steps count in a quantile of ITL while their share, more by this, is above 1 - p."""
 

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from planner.performance.open_load import Replicas
+from planner.performance.user_factors import row_factors
 from planner.physics.coldstart import cold_start_s, load_s
 from planner.schema.candidates import FloatArray, IntArray
 from planner.schema.catalog import Storage
@@ -62,10 +63,17 @@ def memory_fit(
     )
 
 
-def replicas(configurations: Sequence[Configuration], specs: StepSpecs, traffic: Traffic) -> Replicas:
-    """What the load model needs of every configuration."""
+def replicas(
+    configurations: Sequence[Configuration], specs: StepSpecs, traffic: Traffic, margin_z_score: float = 0.0
+) -> Replicas:
+    """What the load model needs of every configuration.
+
+    ``margin_z_score``: see `LoadPolicy`; configurations with benchmarks of their own keep a smaller margin.
+    """
+    own = row_factors(configurations, margin_z_score)
     return Replicas(
-        step_s=partial(total_step_s, specs),
+        step_s=partial(total_step_s, specs) if own is None else partial(_own_step_s, specs, own.step),
+        first_token_factor=None if own is None else own.first_token,
         batched_tokens=np.array([float(item.batched_tokens) for item in configurations]),
         first_token_overhead_s=np.array(
             [item.calibration.parameters["ttft_overhead_s"].value for item in configurations]
@@ -73,6 +81,13 @@ def replicas(configurations: Sequence[Configuration], specs: StepSpecs, traffic:
         image_encoder_s=np.array([image_encoder_s(item, traffic) for item in configurations]),
         prompt_servers=specs.attention_dp * specs.pp,
     )
+
+
+def _own_step_s(
+    specs: StepSpecs, factor: FloatArray, rows: IntArray, decode_sequences: FloatArray, *loads: FloatArray
+) -> FloatArray:
+    """Step times by the user's own benchmarks where there are any."""
+    return factor[rows] * total_step_s(specs, rows, decode_sequences, *loads)
 
 
 def specifications(configurations: Sequence[Configuration]) -> StepSpecs:

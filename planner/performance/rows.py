@@ -17,7 +17,7 @@ from planner.physics.arrays import FloatArray, IntArray
 from planner.schema.catalog import Calibration
 from planner.steptime.memory import max_sequences, memory_account
 from planner.steptime.prompt import prompt_alone_s
-from planner.steptime.rates import engine_parameter_of, parameter
+from planner.steptime.rates import engine_parameter_of, first_token_overhead_s, parameter
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
 
@@ -112,7 +112,7 @@ def fitting_sequences(specs: StepSpecs, rows: IntArray, loads: RowLoads) -> Floa
 class RowConstants:
     """Numbers of the calibration that rows of an engine share."""
 
-    ttft_overhead_s: float
+    ttft_overhead_s: FloatArray
     absorbed_ratio: float
     tokens_per_step: float
     draft_work: float
@@ -132,7 +132,7 @@ class RowConstants:
             return np.array([engine_parameter_of(calibration, name, key) for name in names])[place]
 
         return cls(
-            ttft_overhead_s=parameter(calibration, "ttft_overhead_s"),
+            ttft_overhead_s=np.array([first_token_overhead_s(calibration, name) for name in names])[place],
             absorbed_ratio=parameter(calibration, "absorbed_ratio"),
             tokens_per_step=parameter(calibration, "speculative_tokens_per_step"),
             draft_work=parameter(calibration, "speculative_draft_work"),
@@ -163,6 +163,7 @@ class _Group:
         self.replicas = loads.replicas[rows]
         self.alone = loads.alone[rows] > 0
         self.ttft_factor = constants.ttft_factor[rows]
+        self.overhead_s = constants.ttft_overhead_s[rows]
         self.clumping = constants.clumping[rows]
         speculative = loads.speculative[rows]
         self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
@@ -182,7 +183,7 @@ class _Group:
 
     def first_token_s(self, service_s: FloatArray) -> FloatArray:
         """A prompt alone, with the server in front of it where there is one."""
-        served_s = self.constants.ttft_overhead_s + self.ttft_factor * service_s
+        served_s = self.overhead_s + self.ttft_factor * service_s
         return np.where(self.alone, service_s, served_s)
 
 
@@ -216,7 +217,7 @@ def _closed_loop(group: _Group) -> Numbers:
         group.fitting,
         group.input_tokens,
         group.output_tokens,
-        group.constants.ttft_overhead_s,
+        group.overhead_s,
         group.ttft_factor,
         group.clumping,
         group.constants.absorbed_ratio,
@@ -242,7 +243,7 @@ def _burst(group: _Group) -> Numbers:
     prompts_s = group.requests / inside * group.prefill_s(inside)
     elapsed_s = prompts_s + group.requests / inside * answer_s
     admitted_s = elapsed_s - answer_s
-    ttft_s = group.constants.ttft_overhead_s + admitted_s / 2.0
+    ttft_s = group.overhead_s + admitted_s / 2.0
     rate = group.replicas * group.requests * group.output_tokens / elapsed_s
     share = np.where(group.requests > inside, inside / group.requests, 1.0)
     tpot_s = np.where(

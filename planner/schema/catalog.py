@@ -564,6 +564,30 @@ class UserFactors(CatalogEntry):
     factors: Annotated[tuple[UserFactor, ...], Field(min_length=1)]
 
 
+class FitError(Noun):
+    """Errors of one number over rows of one class: predicted over measured, less one."""
+
+    rows: Count
+    bias: float
+    """Of the median row."""
+    median: float
+    mean: float
+    p90: float
+
+
+class FitRecord(Noun):
+    """What a fit saw, and how well it does: in the fit, and with parts of the rows left out."""
+
+    rows: Count
+    """Numbers of rows that were fitted."""
+    fitted: Count
+    """Numbers of the calibration that were fitted."""
+    errors: dict[str, dict[str, FitError]]
+    """``fit`` or what was left out one at a time -> number and class -> errors."""
+    coverage: dict[str, float] = {}
+    """Share of left-out rows inside the interval of 80 %, by number; its sigma saw other pairs only."""
+
+
 class Calibration(CatalogEntry):
     """The numbers of the performance model: fitted values with bounds and sources."""
 
@@ -582,6 +606,9 @@ class Calibration(CatalogEntry):
 
     user_factors: tuple[UserFactor, ...] = ()
     """Of one's own benchmarks; the first that matches a configuration holds."""
+
+    fit: FitRecord | None = None
+    """How the numbers were found; absent where nobody fitted them together."""
 
     def knows(self, family: str, architecture: str) -> bool:
         """Whether rows of this family on this architecture are in the fit."""

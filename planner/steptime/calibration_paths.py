@@ -1,4 +1,4 @@
-"""Numbers of a calibration by path, such as ``parameters.link_efficiency`` or ``engines.vllm.step_overhead_s``."""
+"""Numbers of a calibration by path, such as ``engines.vllm.step_overhead_s``."""
 
 from __future__ import annotations
 

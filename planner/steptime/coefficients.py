@@ -7,9 +7,9 @@ finish, all per replica, the time of a step is
 + D (decode_full c + decode_window min(c, w)) + P (prefill_full c_p + prefill_window min(c_p, w))
 + R(a1 (D+P) + a0, ab) + R(m1 (D+P) + m0, mb) + R(e1 (D+P) + e2 u, eb u) + R(h1 (D+F) + h0, hb)``
 
-with ``u = -expm1(missed (D+P))``, and no less than ``floor``. Everything linear in time is summed beforehand, pipeline stages and
-ranks are folded in, and every operator keeps its own roofline ``R``. `planner.steptime.parts` states the
-same formulas operator by operator; a test proves that both agree.
+with ``u = -expm1(missed (D+P))``, and no less than ``floor``. Everything linear in time is summed
+beforehand, pipeline stages and ranks are folded in, and every operator keeps its own roofline ``R``.
+`planner.steptime.parts` states the same formulas operator by operator; a test proves that both agree.
 """
 
 from __future__ import annotations

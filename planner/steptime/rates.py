@@ -62,6 +62,12 @@ def optional_engine_parameter(calibration: Calibration, engine: Engine, name: st
     return 0.0 if found is None else found.value
 
 
+def first_token_overhead_s(calibration: Calibration, engine_id: str) -> float:
+    """Request handling before the first token: the engine's own where it has one, else that of all."""
+    found = calibration.engines.get(engine_id, {}).get("ttft_overhead_s")
+    return parameter(calibration, "ttft_overhead_s") if found is None else found.value
+
+
 def engine_parameter(calibration: Calibration, engine: Engine, name: str) -> float:
     """The value of a parameter of one engine.
 

@@ -62,10 +62,11 @@ class ConfigurationTable:
 
     def architecture_factor(self, name: str) -> FloatArray:
         """A factor of the architecture of the accelerator."""
-        return by_distinct(
+        factors: FloatArray = by_distinct(
             [self.calibration, self.accelerator],
             lambda calibration, accelerator: (rates.architecture_factor(calibration, accelerator, name),),
         )[0]
+        return factors
 
     def calibrated(self, read: Callable[..., float], name: str) -> FloatArray:
         """A parameter of the calibration."""

@@ -1,0 +1,249 @@
+"""One configuration that flags describe: looked up, built, and whether it can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from planner import units
+from planner.app.case import find_model, policy_of
+from planner.app.requests import Names, with_utilization
+from planner.candidates.enumerate import enumerate_candidates, heads_divide
+from planner.candidates.market import lots as market_lots
+from planner.candidates.space import search_space
+from planner.constraints import planning_rules
+from planner.loaders.catalog import load_catalog
+from planner.loaders.rules import load_planning_rules
+from planner.performance.load import LoadPolicy
+from planner.performance.replica import MemoryFit, memory_fit, specifications
+from planner.performance.traffic import traffic as traffic_of
+from planner.queueing.lengths import normal_score
+from planner.schema.candidates import Candidates, IntArray, Lot
+from planner.schema.catalog import Accelerator, Engine, Model
+from planner.schema.catalog_index import Catalog
+from planner.schema.configuration import Configuration
+from planner.schema.facts import ModelFacts
+from planner.schema.lengths import Lengths, LengthSide
+from planner.schema.plan import CannotRun
+from planner.schema.policy import Policy
+from planner.schema.problem import Demand, Fleet, Precision, Search, Workload
+from planner.schema.traffic import Traffic
+from planner.steptime.model_facts import model_facts
+from planner.steptime.specs import StepSpecs
+
+ADVICE = ("tensor-parallel-without-fast-link", "tensor-parallel-beyond-fast-link", "pipeline-within-server")
+"""Refusals of planning that a single configuration may break: it runs, only slowly."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The configuration that the flags describe."""
+
+    catalog: Catalog
+    entry: Model
+    facts: ModelFacts
+    gpu: Accelerator
+    engine: Engine
+    tp: int
+    pp: int
+    ep: int
+    attention_dp: int
+    workload: Workload
+    traffic: Traffic
+    policy: Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """The one candidate with its columns."""
+
+    candidates: Candidates
+    specs: StepSpecs
+    fit: MemoryFit
+    refused: tuple[str, ...]
+
+
+def ask(
+    where: str,
+    *,
+    model: str,
+    gpu: str,
+    isl: int,
+    osl: int,
+    tp: int = 1,
+    pp: int = 1,
+    ep: int = 1,
+    attention_dp: int = 1,
+    weights: str | None = None,
+    kv: str | None = None,
+    engine: str = "vllm",
+    context: int | None = None,
+    memory_utilization: str | None = None,
+    overlays: tuple[Path, ...] = (),
+) -> Asked:
+    """Look the flags of a command up.
+
+    Raises:
+        InputError: unknown names.
+    """
+    catalog = load_catalog(overlays)
+    names = Names(catalog, where)
+    names.model(model)
+    accelerator, found_engine = names.accelerator(gpu), names.engine(engine)
+    names.number_format("--weights", weights, of_kv=False)
+    names.number_format("--kv", kv, of_kv=True)
+    names.done()
+    assert accelerator is not None
+    assert found_engine is not None
+    share: Decimal | None = None
+    if memory_utilization is not None:
+        share = units.parse(memory_utilization, units.FRACTION)
+    entry = find_model(model, Path(), catalog)
+    workload = Workload(
+        name="estimate",
+        model=model,
+        demand=Demand(peak_rps=1),
+        lengths=Lengths(input=LengthSide(fixed=isl), output=LengthSide(fixed=osl)),
+        precision=Precision(weights=(weights or entry.native_format,), kv=(kv or "bf16",)),
+    )
+    assert workload.lengths is not None
+    policy = policy_of(catalog)
+    sized = traffic_of(workload, workload.lengths, None, 0, policy.kv_tail_fraction)
+    return Asked(
+        catalog,
+        entry,
+        model_facts(entry),
+        accelerator,
+        with_utilization(found_engine, share),
+        tp,
+        pp,
+        ep,
+        attention_dp,
+        workload,
+        _longer(sized, context),
+        policy,
+    )
+
+
+def _longer(traffic: Traffic, context: int | None) -> Traffic:
+    """Traffic whose KV is sized for a stated context."""
+    if context is None:
+        return traffic
+    return replace(traffic, kv_tokens=max(context, traffic.kv_tokens))
+
+
+def option_text(asked: Asked) -> str:
+    precision = asked.workload.precision
+    weights, kv = (precision.weights or ("",))[0], (precision.kv or ("",))[0]
+    return f"{asked.gpu.id} {asked.engine.id} {weights}+kv-{kv} tp{asked.tp} pp{asked.pp}"
+
+
+def _lot(asked: Asked) -> Lot:
+    """Servers of this accelerator, at any price."""
+    fleet = Fleet.model_validate({"prices": {asked.gpu.id: "1 USD/h"}})
+    (lot,) = market_lots(fleet, asked.catalog.accelerator, ())
+    return lot
+
+
+def build(asked: Asked, overlays: tuple[Path, ...]) -> Built | None:
+    """The candidate; None where its shape is impossible."""
+    search = Search(
+        tp=(asked.tp,), pp=(asked.pp,), ep=(asked.ep,), attention_dp=(asked.attention_dp,), rules_off=ADVICE
+    )
+    space = search_space(
+        asked.workload,
+        asked.entry,
+        asked.facts,
+        asked.engine,
+        Fleet(),
+        search,
+        asked.catalog,
+        paced=False,
+    )
+
+    def holds(items: Sequence[Configuration]) -> IntArray:
+        return memory_fit(specifications(items), asked.traffic, 0.0, 0.0).max_sequences
+
+    candidates = enumerate_candidates(space, [_lot(asked)], holds)
+    if not len(candidates):
+        return None
+    specs = specifications(candidates.configurations)
+    rules = load_planning_rules(overlays)
+    bits = planning_rules.refusals(rules, candidates.attributes)
+    return Built(
+        candidates,
+        specs,
+        memory_fit(specs, asked.traffic, 0.0, 0.0),
+        tuple(name for name, bit in bits.items() if bit[0]),
+    )
+
+
+def cannot_run(
+    asked: Asked, built: Built | None, context: int, max_batch: int | None
+) -> tuple[CannotRun, ...]:
+    reasons: list[CannotRun] = []
+    window = asked.facts.max_context_tokens
+    if context > window:
+        reasons.append(_reason("context", context, window, "tokens", f"the window of {asked.entry.id}"))
+    if built is None:
+        return (*reasons, *_shape_reasons(asked))
+    for name in built.refused:
+        if name not in ADVICE:
+            reasons.append(_reason(name, None, None, "", rule_title(name)))
+    fit = built.fit
+    wanted = max_batch or 1
+    if fit.max_sequences[0] < wanted:
+        account = fit.account
+        resident = float(
+            account.weights_bytes[0]
+            + account.activations_bytes[0]
+            + account.framework_bytes[0]
+            + account.adapters_bytes[0]
+        )
+        ranks = asked.attention_dp
+        need = resident + -(-wanted // ranks) * float(fit.sequence_bytes[0])
+        usable = float(built.specs.capacity_bytes[0] * built.specs.engine_utilization[0])
+        text = (
+            f"{wanted} sequence{'s' if wanted > 1 else ''} of {asked.traffic.kv_tokens:,} tokens on one GPU"
+        )
+        reasons.append(_reason("vram", need, usable, "B", text))
+    return tuple(reasons)
+
+
+def _shape_reasons(asked: Asked) -> list[CannotRun]:
+    """Why the layout has no place: heads, experts or the fast link."""
+    facts, lot, group = asked.facts, _lot(asked), asked.tp * asked.attention_dp
+    reasons = []
+    if not heads_divide(facts, asked.tp):
+        text = f"{facts.query_heads} query heads and {facts.kv_heads} KV heads do not divide by {asked.tp}"
+        below = max(degree for degree in range(1, asked.tp) if heads_divide(facts, degree))
+        reasons.append(_reason("divisibility", asked.tp, below, "GPUs", text))
+    if group > lot.group_limit_gpus:
+        text = "GPUs of one tensor-parallel group against those of one server or rack"
+        reasons.append(_reason("interconnect", group, lot.group_limit_gpus, "GPUs", text))
+    if asked.pp > facts.layers:
+        reasons.append(_reason("divisibility", asked.pp, facts.layers, "layers", "pipeline stages"))
+    if not reasons:
+        text = "experts spread over all GPUs of a stage, or over one"
+        reasons.append(_reason("divisibility", asked.ep, group, "GPUs", text))
+    return reasons
+
+
+def _reason(name: str, value: float | None, limit: float | None, unit: str, text: str) -> CannotRun:
+    return CannotRun(id=name, value=value, limit=limit, unit=unit, text=text)
+
+
+def rule_title(rule_id: str) -> str:
+    return next((rule.title for rule in load_planning_rules() if rule.id == rule_id), rule_id)
+
+
+def median_policy(asked: Asked) -> LoadPolicy:
+    """Judgement of the load model without a margin for the confidence of a plan."""
+    return LoadPolicy(
+        slot_z_score=normal_score(1.0 - asked.policy.slot_full_fraction),
+        step_factor_ratio=1.0,
+        ttft_factor_ratio=1.0,
+        saturated=False,
+    )
