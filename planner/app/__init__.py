@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.app.accuracy import error_lines
 from planner.app.benchmark_runs import Flags
 from planner.app.calibrate import calibrate
+from planner.app.curve import curve
 from planner.app.data import (
     add_model,
     catalog_check,
@@ -30,6 +31,7 @@ __all__ = [
     "catalog_list",
     "catalog_show",
     "chart_points",
+    "curve",
     "error_lines",
     "estimate",
     "fit",

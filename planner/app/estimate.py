@@ -7,7 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.app.one_configuration import Asked, Built, ask, build, cannot_run, median_policy, option_text, rule_title
+from planner.app.one_configuration import (
+    Asked,
+    Built,
+    ask,
+    build,
+    cannot_run,
+    median_policy,
+    option_text,
+    rule_title,
+)
 from planner.app.pools import latency_document, memory_document
 from planner.candidates.market import lots as market_lots
 from planner.explain.single import bought
@@ -78,7 +87,7 @@ def estimate(
     return _answer(asked, built, concurrency, rps, max_batch)
 
 
-ef _answer(
+def _answer(
     asked: Asked, built: Built, concurrency: int | None, rps: float | None, max_batch: int | None
 ) -> Estimate:
     rows = np.zeros(1, dtype=np.int64)
@@ -114,7 +123,7 @@ def _document(
     )
     own = user_factor(item)
     step_factor = own.step_factor if own is not None else 1.0
-    cost = replica_price(asked, item)
+    cost = _replica_price(asked, item)
     output = rate * asked.traffic.output_mean_tokens
     storage = asked.catalog.storage("local-nvme")
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
@@ -153,9 +162,7 @@ def _document(
     )
 
 
-
-
-ef replica_price(asked: Asked, item: Configuration) -> float | None:
+def _replica_price(asked: Asked, item: Configuration) -> float | None:
     """What the GPUs of one replica cost at the cheapest on-demand price per GPU."""
     fleet = Fleet(accelerators=(asked.gpu.id,))
     prices = [

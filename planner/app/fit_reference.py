@@ -44,7 +44,7 @@ _NUMBERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "first-token": ("ttft_s", "ttft_ms", ("first-token", "static-batch")),
     "ttft": ("ttft_s", "ttft_ms", ("closed-loop",)),
 }
-"""Number -> prediction, measurement, kinds of rows. Bursts measure admission and drain: they are not fitted."""
+"""Number -> prediction, measurement, kinds of rows. Bursts measure admission and drain: not fitted."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Measurements -> configurations and loads: names through the catalog, assumptions where tables are silent."""
+"""Measurements -> configurations and loads: names by the catalog, assumptions where tables are silent."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class _Reader:
 
     def _held(self, item: Configuration) -> float:
         name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
-        return self.judgement[f"{name}.held_answer_fraction"].value
+        return float(self.judgement[f"{name}.held_answer_fraction"].value)
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:

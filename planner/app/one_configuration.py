@@ -135,6 +135,7 @@ def _longer(traffic: Traffic, context: int | None) -> Traffic:
 
 
 def option_text(asked: Asked) -> str:
+    """The choices in words, for a configuration that was never built."""
     precision = asked.workload.precision
     weights, kv = (precision.weights or ("",))[0], (precision.kv or ("",))[0]
     return f"{asked.gpu.id} {asked.engine.id} {weights}+kv-{kv} tp{asked.tp} pp{asked.pp}"
@@ -183,6 +184,7 @@ def build(asked: Asked, overlays: tuple[Path, ...]) -> Built | None:
 def cannot_run(
     asked: Asked, built: Built | None, context: int, max_batch: int | None
 ) -> tuple[CannotRun, ...]:
+    """Every reason why it cannot run: window, shape, rules, memory."""
     reasons: list[CannotRun] = []
     window = asked.facts.max_context_tokens
     if context > window:
@@ -236,6 +238,7 @@ def _reason(name: str, value: float | None, limit: float | None, unit: str, text
 
 
 def rule_title(rule_id: str) -> str:
+    """What a planning rule finds, in words."""
     return next((rule.title for rule in load_planning_rules() if rule.id == rule_id), rule_id)
 
 

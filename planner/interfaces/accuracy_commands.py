@@ -79,13 +79,17 @@ def calibrate(
     with Progress() as progress:
         found = use_cases.fit_reference(measurements, overlays, progress)
     calibration = use_cases.summarised(found, on)
-    for path, encode in ((out, lambda: calibration_yaml.encode(calibration)),
-                         (docs, lambda: accuracy_page.encode(calibration, use_cases.chart_points(found)))):  # fmt: skip
-        if path is not None:
-            write_whole(path, encode())
-            message(f"planner: wrote {path}")
+    _write(out, calibration_yaml.encode(calibration))
+    if docs is not None:
+        _write(docs, accuracy_page.encode(calibration, use_cases.chart_points(found)))
     answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))
     raise Exit(faults.ANSWERED)
+
+
+def _write(path: Path | None, content: bytes) -> None:
+    if path is not None:
+        write_whole(path, content)
+        message(f"planner: wrote {path}")
 
 
 def _date(checks: Checks, text: str | None) -> calendar.date | None:

@@ -19,7 +19,7 @@ from planner.interfaces.data_commands import catalog_app, rules_app
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
-from planner.interfaces.sizing_commands import estimate, fit
+from planner.interfaces.sizing_commands import curve, estimate, fit
 
 app = Typer(
     name="planner",
@@ -103,6 +103,7 @@ def plan(
 
 app.command()(fit)
 app.command()(estimate)
+app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
 

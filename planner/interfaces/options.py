@@ -32,6 +32,12 @@ WeightsFormat = Annotated[
 KvFormat = Annotated[str | None, Option("--kv", metavar="P", help="Format of the KV cache.")]
 EngineName = Annotated[str, Option("--engine", metavar="E", help="Serving engine.")]
 
+LIMITS = tuple(
+    f"{metric}_{statistic}"
+    for metric in ("ttft", "itl", "tpot", "e2e")
+    for statistic in ("mean", "p50", "p90", "p95", "p99")
+)
+"""Names of latency limits, as in problem files."""
 MAX_SEED = 2**31 - 1
 """Seeds are 32-bit signed integers in the solver."""
 
@@ -93,6 +99,30 @@ class Checks:
             self.refuse(flag, f'"{text}"', 'seconds above zero, such as "60"')
             return None
         return float(number)
+
+    def limits(self, flag: str, text: str | None) -> dict[str, float]:
+        """Limits on latencies in seconds, from ``ttft_p99=1500ms,itl_p99=60ms``."""
+        found: dict[str, float] = {}
+        for part in (text or "").split(","):
+            name, mark, duration = (word.strip() for word in part.partition("="))
+            if not name and text is None:
+                continue
+            if name not in LIMITS or not mark:
+                expected = (
+                    "limits such as ttft_p99=1500ms: ttft, itl, tpot or e2e with mean, p50, p90, p95 or p99"
+                )
+                self.refuse(flag, f'"{part.strip()}"', expected, nearest(name, LIMITS))
+                continue
+            try:
+                value = units.parse(duration, units.SECONDS)
+            except units.UnitError as problem:
+                self.refuse(flag, f'"{part.strip()}"', problem.expected, problem.maybe)
+                continue
+            if not 0 < float(value) < math.inf or name in found:
+                self.refuse(flag, f'"{part.strip()}"', "a duration above zero, each limit once")
+            else:
+                found[name] = float(value)
+        return found
 
     def fraction(self, flag: str, text: str | None) -> str | None:
         """A share above 0 % and of at most 100 %, kept as text, or nothing."""

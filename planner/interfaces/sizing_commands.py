@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Exit, Option
@@ -17,7 +18,7 @@ from planner.interfaces.options import (
     Overlays,
     WeightsFormat,
 )
-from planner.interfaces.output import Answer
+from planner.interfaces.output import Answer, check_target, message, write_whole
 
 
 def fit(
@@ -122,5 +123,89 @@ def estimate(
     )
     answer.give(
         lambda: json_document.encode(json_document.of_estimate(found)), lambda: estimate_text.view(found)
+    )
+    raise Exit(faults.NO if found.cannot_run else faults.ANSWERED)
+
+
+def curve(
+    model: ModelName,
+    gpu: Annotated[str, Option(metavar="G", help="Accelerator.")],
+    isl: Annotated[str, Option(metavar="TOKENS", help="Input tokens of a request.")],
+    osl: Annotated[str, Option(metavar="TOKENS", help="Output tokens of a request.")],
+    tp: Annotated[str, Option(metavar="N", help="Tensor-parallel degree.")] = "1",
+    pp: Annotated[str, Option(metavar="N", help="Pipeline-parallel degree.")] = "1",
+    ep: Annotated[str, Option(metavar="N", help="Expert-parallel degree.")] = "1",
+    attention_dp: Annotated[str, Option(metavar="N", help="Attention data-parallel degree.")] = "1",
+    weights: WeightsFormat = None,
+    kv: KvFormat = None,
+    engine: EngineName = "vllm",
+    concurrency_max: Annotated[
+        str | None, Option(metavar="N", help="Largest number of requests in flight; default: what fits.")
+    ] = None,
+    rps_max: Annotated[
+        str | None, Option(metavar="X", help="Vary the rate of random arrivals up to this instead.")
+    ] = None,
+    slo: Annotated[
+        str | None, Option(metavar="LIMITS", help="Limits, such as ttft_p99=1500ms,itl_p99=60ms.")
+    ] = None,
+    context: Annotated[
+        str | None, Option(metavar="TOKENS", help="Longest sequence; default isl + osl.")
+    ] = None,
+    memory_utilization: Annotated[
+        str | None, Option(metavar="SHARE", help="Memory that the engine may use, such as '90 %'.")
+    ] = None,
+    max_batch: Annotated[str | None, Option(metavar="N", help="Sequences in one step at most.")] = None,
+    picture: Annotated[
+        Path | None, Option("--svg", metavar="FILE", help="Also draw the curve (SVG).")
+    ] = None,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    catalog: Overlays = None,
+) -> None:
+    """Predict latency and throughput of one configuration over a range of loads."""
+    checks = Checks("planner curve")
+    checks.at_most_one(concurrency_max=concurrency_max, rps_max=rps_max)
+    asked = {
+        "isl": checks.whole("--isl", isl, unit="tokens"),
+        "osl": checks.whole("--osl", osl, unit="tokens"),
+        "tp": checks.whole("--tp", tp, high=4096),
+        "pp": checks.whole("--pp", pp, high=4096),
+        "ep": checks.whole("--ep", ep, high=4096),
+        "attention_dp": checks.whole("--attention-dp", attention_dp, high=4096),
+    }
+    most = checks.maybe_whole("--concurrency-max", concurrency_max, unit="requests")
+    most_rps = checks.positive("--rps-max", rps_max, "requests per second")
+    limits_s = checks.limits("--slo", slo)
+    context_tokens = checks.maybe_whole("--context", context, unit="tokens")
+    batch = checks.maybe_whole("--max-batch", max_batch, unit="sequences")
+    utilization = checks.fraction("--memory-utilization", memory_utilization)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    if picture is not None:
+        check_target("--svg", picture)
+    answer = Answer(as_json=as_json, out=out)
+    from planner import app as use_cases
+    from planner.report import curve_text, json_document
+
+    found = use_cases.curve(
+        model=model,
+        gpu=gpu,
+        weights=weights,
+        kv=kv,
+        engine=engine,
+        concurrency_max=most,
+        rps_max=most_rps,
+        slo_s=limits_s,
+        context=context_tokens,
+        memory_utilization=utilization,
+        max_batch=batch,
+        overlays=overlays,
+        **asked,
+    )
+    if picture is not None and not found.cannot_run:
+        write_whole(picture, curve_text.chart(found).encode())
+        message(f"planner: wrote {picture}")
+    answer.give(
+        lambda: json_document.encode(json_document.of_estimate(found)), lambda: curve_text.view(found)
     )
     raise Exit(faults.NO if found.cannot_run else faults.ANSWERED)

@@ -13,17 +13,17 @@ from planner.loaders.measurement_notes import kind_of, read_note
 from planner.schema.measurement import Measurement, Pool
 
 PUBLIC = (
-    "id", "source", "source_ref", "date", "model", "model_arch_note", "params_total_b", "params_active_b", "gpu",
-    "n_gpus", "engine", "engine_version", "weight_precision", "kv_precision", "tp", "pp", "ep", "dp", "scenario",
-    "isl_mean", "osl_mean", "concurrency_or_batch", "request_rate_rps", "output_tok_s", "total_tok_s", "ttft_ms",
-    "itl_ms", "tpot_ms", "quality", "note",
+    "id", "source", "source_ref", "date", "model", "model_arch_note", "params_total_b", "params_active_b",
+    "gpu", "n_gpus", "engine", "engine_version", "weight_precision", "kv_precision", "tp", "pp", "ep", "dp",
+    "scenario", "isl_mean", "osl_mean", "concurrency_or_batch", "request_rate_rps", "output_tok_s",
+    "total_tok_s", "ttft_ms", "itl_ms", "tpot_ms", "quality", "note",
 )  # fmt: skip
 SERVING = (
-    "id", "engine", "engine_version", "model", "gpu", "mode", "weight_precision", "kv_precision_assumed", "isl",
-    "osl", "length_factor", "concurrency", "n_gpus", "tp", "pp", "attention_dp", "ep", "speculation",
+    "id", "engine", "engine_version", "model", "gpu", "mode", "weight_precision", "kv_precision_assumed",
+    "isl", "osl", "length_factor", "concurrency", "n_gpus", "tp", "pp", "attention_dp", "ep", "speculation",
     "prefill_workers", "prefill_ep", "prefill_attention_dp", "decode_workers", "decode_ep",
-    "decode_attention_dp", "prefill_tp", "prefill_pp", "decode_tp", "decode_pp", "decode_batch", "prefill_batch",
-    "layout_candidates", "ttft_ms", "tpot_ms", "doubtful",
+    "decode_attention_dp", "prefill_tp", "prefill_pp", "decode_tp", "decode_pp", "decode_batch",
+    "prefill_batch", "layout_candidates", "ttft_ms", "tpot_ms", "doubtful",
 )  # fmt: skip
 _PUBLIC_NEEDED = ("id", "model", "gpu", "engine", "weight_precision", "scenario", "isl_mean", "osl_mean")
 _SERVING_NEEDED = ("id", "engine", "model", "gpu", "mode", "weight_precision", "isl", "osl", "concurrency")

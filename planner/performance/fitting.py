@@ -111,7 +111,8 @@ class RobustFit:
         here = self.at(place)
         cost, damping, used = self.cost(place, here, weights), 1e-3, 0
         slopes = self.jacobian(place, here) if jacobian is None else jacobian
-        for used in range(1, rounds + 1):
+        while used < rounds:
+            used += 1
             found = self._step(place, here, weights, slopes, cost, damping)
             if found is None:
                 break

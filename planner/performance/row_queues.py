@@ -67,7 +67,8 @@ def _atoms(mean_tokens: float, log_sigma: float) -> tuple[FloatArray, FloatArray
     known = np.array([median * math.exp(log_sigma * score) for score in _SCORES])
     weight, tokens = lengths.atoms_from_percentiles(np.array(_PROBABILITIES), known)
     # The bins do not keep the mean exactly; the table gives it.
-    return weight, np.maximum(tokens * (mean_tokens / float(weight @ tokens)), 1.0)
+    scaled: FloatArray = np.maximum(tokens * (mean_tokens / float(weight @ tokens)), 1.0)
+    return weight, scaled
 
 
 def predict_queues(
@@ -119,7 +120,7 @@ def _own_overhead_s(items: Sequence[Configuration]) -> FloatArray:
     """What the front end of an engine takes more than the common one."""
     own = [first_token_overhead_s(item.calibration, item.engine.id) for item in items]
     common = [parameter(item.calibration, "ttft_overhead_s") for item in items]
-    return np.array(own) - np.array(common)
+    return np.array(own, dtype=np.float64) - np.array(common, dtype=np.float64)
 
 
 def _policy(saturated: bool) -> LoadPolicy:

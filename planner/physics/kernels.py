@@ -24,7 +24,7 @@ FEED_FORWARD = 4.0
 REFERENCE = HEADED_MIXER + FEED_FORWARD
 """Kernels of a dense layer with grouped heads: the layer whose overhead the calibration states."""
 MOE_EXTRA = 6.0
-"""What a mixture-of-experts layer adds: router, selection, sorting, gathering, weighted sum, second activation."""
+"""What a mixture-of-experts layer adds: router, selection, sorting, gathering, weighted sum, activation."""
 SHARED_EXPERTS = 3.0
 """Shared experts beside the routed ones: two products and an activation."""
 

@@ -25,9 +25,8 @@ def encode(calibration: Calibration) -> bytes:
         lines += _record(calibration.fit)
     lines.append("sources:")
     for key, source in calibration.sources.items():
-        lines.append(
-            f"  {key}: {{title: {_text(source.title)}, date: {source.date.isoformat()}, grade: {source.grade}}}"
-        )
+        dated = f"date: {source.date.isoformat()}, grade: {source.grade}"
+        lines.append(f"  {key}: {{title: {_text(source.title)}, {dated}}}")
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -56,11 +55,9 @@ def _entry(key: str, item: Parameter, indent: str) -> list[str]:
     if item.tied_to is not None:
         extra += f", tied_to: {item.tied_to}"
     source = item.source if isinstance(item.source, str) else f"[{', '.join(item.source)}]"
-    numbers = (
-        f"value: {item.value:g}, unit: {_text(item.unit)}, low: {item.low:g}, high: {item.high:g}{extra}"
-    )
+    numbers = f"value: {item.value:g}, unit: {_text(item.unit)}, low: {item.low:g}, high: {item.high:g}"
     return [
-        f"{indent}{key}: {{{numbers},",
+        f"{indent}{key}: {{{numbers}{extra},",
         f"{indent}  meaning: {_text(item.meaning)}, source: {source}}}",
     ]
 

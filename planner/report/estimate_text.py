@@ -10,16 +10,17 @@ from planner.report.memory_bar import MemoryBar
 from planner.report.parts import bullets, pairs, section, table
 from planner.report.plan_text import uncertainty
 from planner.report.pools_text import METRICS, bound_sentence, latency_table
-from planner.schema.plan import Estimate
+from planner.schema.plan import Curve, Estimate
 
 
 def view(estimate: Estimate) -> RenderableType:
     """The page of an estimate."""
-    body = _refusal(estimate) if estimate.cannot_run else _figures(estimate)
+    body = refusal(estimate) if estimate.cannot_run else _figures(estimate)
     return Group(*(part for part in body if part is not None))
 
 
-def _refusal(estimate: Estimate) -> list[RenderableType | None]:
+def refusal(estimate: Estimate | Curve) -> list[RenderableType | None]:
+    """Why a configuration cannot run, and what fills its memory."""
     rows = [
         (
             f"{reason.id}\n{reason.text}" if reason.text else reason.id,
@@ -49,7 +50,7 @@ def _figures(estimate: Estimate) -> list[RenderableType | None]:
     ]
 
 
-def _memory(estimate: Estimate) -> RenderableType | None:
+def _memory(estimate: Estimate | Curve) -> RenderableType | None:
     if estimate.memory_bytes is None:
         return None
     return section("Memory of one GPU", MemoryBar(estimate.memory_bytes))
@@ -110,5 +111,5 @@ def _evidence(estimate: Estimate) -> RenderableType:
     return section("How sure this is", Text(f"{estimate.evidence.capitalize()} numbers{detail}."))
 
 
-def _warnings(estimate: Estimate) -> RenderableType | None:
+def _warnings(estimate: Estimate | Curve) -> RenderableType | None:
     return section("Mind", bullets(estimate.warnings)) if estimate.warnings else None

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from planner.schema.base import Noun
-from planner.schema.plan import Estimate, Plan
+from planner.schema.plan import Curve, Estimate, Plan
 
 
 def encode(document: object) -> bytes:
@@ -33,8 +33,8 @@ def of_plan(plan: Plan) -> dict[str, Any]:
     return document
 
 
-def of_estimate(estimate: Estimate) -> dict[str, Any]:
-    """An estimate, or only the reasons when the configuration cannot run."""
+def of_estimate(estimate: Estimate | Curve) -> dict[str, Any]:
+    """An estimate or a curve, or only the reasons when the configuration cannot run."""
     document = of(estimate)
     if estimate.cannot_run:
         kept = ("option", "cannot_run", "memory_bytes", "warnings")

@@ -290,6 +290,50 @@ class Estimate(Noun):
     warnings: tuple[str, ...] = ()
 
 
+class CurvePoint(Noun):
+    """One load of a configuration, and what requests experience there."""
+
+    concurrency: float
+    """Requests in flight: always so many, or on average where a rate is given."""
+    rate_rps: float
+    output_tokens_per_s: float
+    power: float
+    """Output tokens/s over mean end-to-end time."""
+    ttft_s: Statistic = {}
+    itl_s: Statistic = {}
+    tpot_s: Statistic = {}
+    e2e_s: Statistic = {}
+    keeps_slo: bool | None = None
+    """Whether every limit holds; null without limits."""
+
+
+class Curve(Noun):
+    """One configuration over a range of loads."""
+
+    model: str = ""
+    option: str
+    cannot_run: tuple[CannotRun, ...] = ()
+    memory_bytes: Memory | None = None
+    load: Literal["concurrency", "rate"] = "concurrency"
+    """What was varied: requests always in flight, or requests that arrive at random."""
+    max_batch: int | None = None
+    """Sequences of this length that one replica holds."""
+    points: tuple[CurvePoint, ...] = ()
+    """By rising load."""
+    knee: CurvePoint | None = None
+    """Where throughput over mean end-to-end time is largest."""
+    slo: dict[str, float] = {}
+    """Limits in seconds, by name."""
+    largest: CurvePoint | None = None
+    """The largest load that keeps every limit; null without limits, or where none does."""
+    broken_by: str | None = None
+    """The limit that a little more load breaks."""
+    gpus: int = 0
+    uncertainty: dict[str, float] = {}
+    evidence: Evidence = "modelled"
+    warnings: tuple[str, ...] = ()
+
+
 class FitRow(Noun):
     """A configuration that holds the model, the context and the concurrency."""
 

@@ -236,9 +236,10 @@ def test_calibration_covers_every_architecture_and_engine(catalog):
     for architecture, shares in calibration.compute_efficiency.items():
         assert {"default", "bf16", "int4"} <= set(shares) <= formats, architecture
         assert all(0 < share.value < 1 for share in shares.values())
-    assert set(calibration.engines) == set(catalog.by_folder["engines"])
+    # Further names are engine generations that only measurements know.
+    assert set(calibration.engines) >= set(catalog.by_folder["engines"])
     expected = {f"{metric}_{pair}" for metric in ("throughput", "tpot", "ttft") for pair in ("known", "new")}
-    assert set(calibration.sigma_log) == expected
+    assert set(calibration.sigma_log) >= expected
 
 
 @pytest.mark.parametrize("table", ["public.csv", "serving_latency.csv"])

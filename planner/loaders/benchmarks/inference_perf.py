@@ -27,6 +27,8 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
     concurrency = find_number(load, "concurrency") or find_number(load, "concurrency_level")
     rates = (find_number(load, name) for name in _RATES)
     rate = next((rate for rate in rates if rate is not None), None)
+    if concurrency is None and rate is None:
+        concurrency = _seen(reading)
     return [
         BenchmarkPoint(
             source=NAME,
@@ -46,6 +48,16 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             failed=reading.count("failures.count"),
         )
     ]
+
+
+def _seen(reading: Reading) -> float | None:
+    """Mean number in flight by Little's law, where a summary of several stages states no load."""
+    rate = reading.number("successes.throughput.requests_per_sec")
+    time_s = reading.number("successes.latency.request_latency.mean")
+    if not rate or not time_s:
+        reading.fault("load_summary", "neither a rate nor a concurrency", "a file of one stage")
+        return None
+    return rate * time_s
 
 
 def _tokens(reading: Reading, names: tuple[str, ...], total: str, completed: int) -> float | None:

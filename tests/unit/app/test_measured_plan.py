@@ -7,8 +7,7 @@ import pytest
 from planner import app
 
 HEADER = (
-    "option,workload,bucket,role,gpu,gpus,usd_per_hour,max_rps,"
-    "ttft_ms,itl_ms,memory_fraction,kv,transfer_ms"
+    "option,workload,bucket,role,gpu,gpus,usd_per_hour,max_rps,ttft_ms,itl_ms,memory_fraction,kv,transfer_ms"
 )
 
 

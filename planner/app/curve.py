@@ -1,0 +1,214 @@
+"""One configuration over a range of loads: its curve, its knee, and the largest load within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from planner.app.one_configuration import (
+    Built,
+    ask,
+    build,
+    cannot_run,
+    median_policy,
+    option_text,
+    rule_title,
+)
+from planner.app.pools import latency_document, memory_document
+from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
+from planner.performance.load import Load, LoadPolicy, Replicas
+from planner.performance.replica import replicas
+from planner.performance.user_factors import evidence, sigma_log
+from planner.schema.candidates import FloatArray
+from planner.schema.plan import Curve, CurvePoint
+from planner.schema.traffic import Traffic
+
+POINTS = 25
+"""Loads of a curve."""
+PROBES = 64
+"""Loads between the last that keeps the limits and the first that does not."""
+_NEAR_FULL = 0.995
+_ROUNDING = 1.0 + 1e-9
+
+
+def curve(
+    *,
+    model: str,
+    gpu: str,
+    isl: int,
+    osl: int,
+    tp: int = 1,
+    pp: int = 1,
+    ep: int = 1,
+    attention_dp: int = 1,
+    weights: str | None = None,
+    kv: str | None = None,
+    engine: str = "vllm",
+    concurrency_max: int | None = None,
+    rps_max: float | None = None,
+    slo_s: Mapping[str, float] | None = None,
+    context: int | None = None,
+    memory_utilization: str | None = None,
+    max_batch: int | None = None,
+    overlays: tuple[Path, ...] = (),
+) -> Curve:
+    """The curve over requests in flight, or with ``rps_max`` over rates of random arrivals.
+
+    Knee: the load with the largest power, output tokens/s over mean end-to-end time (Kleinrock 1979).
+    Medians: no planning margin.
+
+    Raises:
+        InputError: unknown names.
+    """
+    asked = ask(
+        "planner curve",
+        model=model,
+        gpu=gpu,
+        isl=isl,
+        osl=osl,
+        tp=tp,
+        pp=pp,
+        ep=ep,
+        attention_dp=attention_dp,
+        weights=weights,
+        kv=kv,
+        engine=engine,
+        context=context,
+        memory_utilization=memory_utilization,
+        overlays=overlays,
+    )
+    built = build(asked, overlays)
+    reasons = cannot_run(asked, built, max(context or 0, isl + osl), max_batch)
+    if reasons or built is None:
+        account = memory_document(built.fit.account, 0) if built is not None else None
+        return Curve(
+            model=asked.entry.id, option=option_text(asked), cannot_run=reasons, memory_bytes=account
+        )
+    batch = min(int(built.fit.max_sequences[0]), max_batch or int(built.fit.max_sequences[0]))
+    replica = _Replica(
+        replicas(built.candidates.configurations, built.specs, asked.traffic),
+        asked.traffic,
+        median_policy(asked),
+        float(batch),
+        "concurrency" if rps_max is None else "rate",
+    )
+    return _answer(built, replica, _loads(replica, concurrency_max, rps_max), dict(slo_s or {}))
+
+
+@dataclass(frozen=True, eq=False)
+class _Replica:
+    """The one configuration, ready to be evaluated at many loads."""
+
+    model: Replicas
+    traffic: Traffic
+    policy: LoadPolicy
+    batch: float
+    varied: Literal["concurrency", "rate"]
+
+    def at(self, loads: FloatArray) -> Load:
+        """All loads in one call."""
+        rows = np.zeros(loads.size, dtype=np.int64)
+        cap = np.full(loads.size, self.batch)
+        measure = in_flight if self.varied == "concurrency" else at_load
+        return measure(self.model, rows, loads, cap, self.traffic, self.policy, EVERY_LATENCY)
+
+
+def _loads(replica: _Replica, concurrency_max: int | None, rps_max: float | None) -> FloatArray:
+    """Rates at even distances, or whole numbers of requests in flight at even ratios."""
+    if rps_max is not None:
+        most = float(replica.at(np.array([rps_max])).rate_rps[0])
+        # A rate beyond the capacity is shown as the capacity, once.
+        top = rps_max if most >= rps_max * _NEAR_FULL else most * _NEAR_FULL
+        return np.linspace(top / POINTS, top, POINTS)
+    top = float(concurrency_max or replica.batch)
+    return np.unique(np.round(np.geomspace(1.0, top, POINTS)))
+
+
+def _answer(built: Built, replica: _Replica, loads: FloatArray, slo_s: dict[str, float]) -> Curve:
+    load = replica.at(loads)
+    points = _points(replica, loads, load, slo_s)
+    knee = max(points, key=lambda point: point.power)
+    item = built.candidates.configurations[0]
+    warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
+    if knee is points[-1]:
+        warnings.append("the knee is the last point: it may lie at a larger load")
+    largest, broken_by = _largest(replica, loads, load, slo_s)
+    return Curve(
+        model=item.model.id,
+        option=built.candidates.names[0],
+        memory_bytes=memory_document(built.fit.account, 0),
+        load=replica.varied,
+        max_batch=int(replica.batch),
+        points=points,
+        knee=knee,
+        slo=slo_s,
+        largest=largest,
+        broken_by=broken_by,
+        gpus=item.gpus,
+        uncertainty=sigma_log(item),
+        evidence=evidence(item),
+        warnings=tuple(warnings),
+    )
+
+
+def _points(
+    replica: _Replica, loads: FloatArray, load: Load, slo_s: Mapping[str, float]
+) -> tuple[CurvePoint, ...]:
+    answer, kept = replica.traffic.output_mean_tokens, _keeps(load, slo_s)
+    found = []
+    for index in range(loads.size):
+        rate, e2e_s = float(load.rate_rps[index]), float(load.latency_s["e2e_mean"][index])
+        finite = np.isfinite(e2e_s)
+        # By Little's law, where the rate was given.
+        inside = float(loads[index]) if replica.varied == "concurrency" else rate * e2e_s if finite else 0.0
+        found.append(
+            CurvePoint(
+                concurrency=inside,
+                rate_rps=rate,
+                output_tokens_per_s=rate * answer,
+                power=rate * answer / e2e_s if finite else 0.0,
+                **latency_document(load, index),
+                keeps_slo=bool(kept[index]) if slo_s else None,
+            )
+        )
+    return tuple(found)
+
+
+def _keeps(load: Load, slo_s: Mapping[str, float]) -> FloatArray:
+    """1 where every limit holds; a value equal to its limit is allowed."""
+    kept = np.ones(load.rate_rps.shape)
+    for name, limit in slo_s.items():
+        kept *= load.latency_s[name] <= limit * _ROUNDING
+    return kept
+
+
+def _largest(
+    replica: _Replica, loads: FloatArray, load: Load, slo_s: Mapping[str, float]
+) -> tuple[CurvePoint | None, str | None]:
+    """The last load before the first that breaks a limit, looked for once more between the two."""
+    if not slo_s:
+        return None, None
+    kept = _keeps(load, slo_s)
+    first_bad = int(np.argmin(kept)) if not kept.all() else loads.size
+    if first_bad == 0:
+        return None, _broken(load, 0, slo_s)
+    low = float(loads[first_bad - 1])
+    high = float(loads[first_bad]) if first_bad < loads.size else low
+    between = np.linspace(low, high, PROBES)
+    if replica.varied == "concurrency":
+        between = np.unique(np.floor(between))
+    found = replica.at(between)
+    good = _keeps(found, slo_s)
+    bad = int(np.argmin(good)) if not good.all() else between.size
+    chosen = max(bad - 1, 0)
+    broken = _broken(found, bad, slo_s) if bad < between.size else None
+    return _points(replica, between, found, slo_s)[chosen], broken
+
+
+def _broken(load: Load, index: int, slo_s: Mapping[str, float]) -> str:
+    """The limit that is passed furthest."""
+    return max(slo_s, key=lambda name: float(load.latency_s[name][index]) / slo_s[name])

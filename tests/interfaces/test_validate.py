@@ -1,0 +1,68 @@
+"""``planner validate`` from the command line: every row gets a prediction or a reason."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+from planner.interfaces.cli import run
+
+HEADER = "id,model,gpu,engine,engine_version,weight_precision,n_gpus,tp,scenario,isl_mean,osl_mean,"
+HEADER += "concurrency_or_batch,output_tok_s,tpot_ms,note"
+ROWS = (
+    "A,Llama-3.1-8B,H100 SXM 80GB,vLLM,v0.11.0,fp8,1,1,concurrency,1000,200,8,900,8,",
+    "B,Llama-9-9B,H100 SXM 80GB,vLLM,v0.11.0,fp8,1,1,concurrency,1000,200,8,900,8,",
+    "C,Llama-3.1-8B,H900,vLLM,v0.11.0,fp8,1,1,concurrency,1000,200,8,900,8,",
+    "D,Llama-3.1-8B,H100 SXM 80GB,vLLM,v0.11.0,fp8,1,1,concurrency,1000,200,,900,8,",
+    "E,Llama-3.1-8B,H100 SXM 80GB,vLLM,v0.11.0,fp8,1,1,server_slo,1000,200,,,,"
+    '"p99 SLO (ms): TTFT 2000 TPOT 40"',
+    "F,Llama-3.1-405B,H100 SXM 80GB,vLLM,v0.11.0,bf16,1,1,concurrency,1000,200,8,900,8,",
+    "G,Llama-3.1-8B,H100 SXM 80GB,vLLM,v0.11.0,fp8,1,1,offline_max,1000,200,,900,,",
+)
+COLUMNS = [
+    "id", "predicted_output_tok_s", "predicted_ttft_ms", "predicted_tpot_ms", "predicted_itl_ms",
+    "predicted_max_rps", "class", "skipped",
+]  # fmt: skip
+
+
+def table(tmp_path, *lines):
+    path = tmp_path / "m.csv"
+    path.write_text("\n".join([HEADER, *lines]) + "\n", "utf-8")
+    return path
+
+
+def test_every_row_is_answered(tmp_path, capsys):
+    out = tmp_path / "p.csv"
+    assert run(["validate", str(table(tmp_path, *ROWS)), "--out", str(out)]) == 0
+    with out.open(encoding="utf-8") as lines:
+        rows = {row["id"]: row for row in csv.DictReader(lines)}
+    assert list(rows["A"]) == COLUMNS
+    assert "".join(rows) == "ABCDEFG"
+    assert float(rows["A"]["predicted_tpot_ms"]) > 0
+    assert "dense, h100-80gb-sxm, vllm, batch up to 8, known" in rows["A"]["class"]
+    assert not rows["A"]["skipped"]
+    assert 'model "Llama-9-9B" is not in the catalog' in rows["B"]["skipped"]
+    assert 'GPU "H900" is not in the catalog' in rows["C"]["skipped"]
+    assert "requests in flight" in rows["D"]["skipped"]
+    assert float(rows["E"]["predicted_max_rps"]) > 0
+    assert "no room" in rows["F"]["skipped"]
+    assert float(rows["G"]["predicted_output_tok_s"]) > 0
+    assert "Skipped" in capsys.readouterr().out
+
+
+def test_errors_by_class_as_json(tmp_path, capsys):
+    assert run(["validate", str(table(tmp_path, ROWS[0])), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {line["number"] for line in found["errors"]} == {"throughput", "tpot"}
+
+
+def test_a_broken_table_is_bad_input(tmp_path, capsys):
+    assert run(["validate", str(table(tmp_path, "A,too,few"))]) == 2
+    assert "m.csv:2" in capsys.readouterr().err
+
+
+def test_calibrate_asks_for_what_it_needs(capsys):
+    assert run(["calibrate", "--reference", "--date", "soon"]) == 2
+    words = capsys.readouterr().err
+    assert "--measurements" in words
+    assert "--date" in words
