@@ -11,11 +11,13 @@ from typing import Any
 
 from planner.app.case import find_model
 from planner.app.requests import Names
+from planner.candidates.enumerate import heads_divide
 from planner.errors import Fault, nearest
 from planner.schema.benchmark import BenchmarkPoint
 from planner.schema.catalog import Accelerator, Engine, Model
 from planner.schema.catalog_index import Catalog, folded
 from planner.schema.measurement import Kind, Measurement
+from planner.steptime.model_facts import model_facts
 
 WHERE = "planner calibrate"
 DEFAULT_ENGINE = "vllm"
@@ -92,10 +94,13 @@ class _Resolver:
         isl = self._tokens(point, "isl", point.isl_mean_tokens)
         osl = self._tokens(point, "osl", point.osl_mean_tokens)
         weights = self._weights(point, model)
+        tp = degrees["tp"] or 1
+        if model is not None and not heads_divide(model_facts(model), tp):
+            heads = model_facts(model).query_heads
+            self._fault(point, "tp", str(tp), f"a degree that divides the {heads} query heads of {model.id}")
         if len(self.names.faults) > before or model is None or gpu is None or engine is None:
             return None
         kind, requests = _load(point)
-        tp = degrees["tp"] or 1
         return Run(
             replace(point, isl_mean_tokens=isl, osl_mean_tokens=osl),
             Measurement(

@@ -81,7 +81,10 @@ def calibrate(
     calibration = use_cases.summarised(found, on)
     _write(out, calibration_yaml.encode(calibration))
     if docs is not None:
-        _write(docs, accuracy_page.encode(calibration, use_cases.chart_points(found)))
+        points = use_cases.chart_points(found)
+        _write(docs, accuracy_page.encode(calibration, points))
+        for name, picture in accuracy_page.pictures(points).items():
+            _write(docs.with_name(name), picture)
     answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))
     raise Exit(faults.ANSWERED)
 

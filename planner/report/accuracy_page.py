@@ -45,7 +45,7 @@ def encode(calibration: Calibration, points: Points) -> bytes:
         "## Predicted against measured, each pair left out",
         "",
     ]
-    lines += [f"{scatter(title, points[key])}\n" for key, title in _TITLES.items() if points.get(key)]
+    lines += [f"![{title}]({picture_name(key)})\n" for key, title in _TITLES.items() if points.get(key)]
     lines += ["## Errors by class", "", *error_rows(record), "", "## Intervals", ""]
     lines += [
         "| number | left-out rows inside the interval of 80 % |",
@@ -63,6 +63,20 @@ def encode(calibration: Calibration, points: Points) -> bytes:
         *(f"- {line}" for line in _UNCOVERED),
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def picture_name(key: str) -> str:
+    """The file beside the page that holds the picture of a number."""
+    return f"accuracy-{key}.svg"
+
+
+def pictures(points: Points) -> dict[str, bytes]:
+    """Predicted against measured, one picture a number, by file name."""
+    return {
+        picture_name(key): (scatter(title, points[key]) + "\n").encode()
+        for key, title in _TITLES.items()
+        if points.get(key)
+    }
 
 
 def _counted(calibration: Calibration) -> str:
@@ -144,11 +158,14 @@ def scatter(title: str, points: Sequence[tuple[float, float, bool]]) -> str:
     for x_value, y_value, moe in thinned:
         x, y = place(x_value, y_value)
         parts.append(f'<circle cx="{x}" cy="{y}" r="1.6" fill="{"#d55e00" if moe else "#0072b2"}"/>')
-    parts.append(
-        f'<text x="{SIZE / 2:g}" y="{SIZE - 8}" text-anchor="middle">{title}, measured '
-        "(blue dense, orange experts)</text>"
-    )
     middle = SIZE / 2
+    parts.append(f'<text x="{middle:g}" y="16" text-anchor="middle" font-size="12">{title}</text>')
+    parts.append(
+        f'<text x="{middle:g}" y="30" text-anchor="middle">'
+        '<tspan fill="#0072b2">dense</tspan>, <tspan fill="#d55e00">mixture of experts</tspan>; '
+        "dashed: 25 %</text>"
+    )
+    parts.append(f'<text x="{middle:g}" y="{SIZE - 8}" text-anchor="middle">measured</text>')
     turned = f'transform="rotate(-90 12 {middle:g})"'
     parts.append(f'<text x="12" y="{middle:g}" text-anchor="middle" {turned}>predicted</text>')
     parts.append("</svg>")

@@ -51,7 +51,7 @@ def test_help_names_every_command_and_loads_nothing_heavy():
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    for command in ("plan", "fit", "estimate", "schema", "catalog", "rules"):
+    for command in ("plan", "fit", "estimate", "curve", "calibrate", "schema", "catalog", "rules"):
         assert f"\n  {command} " in done.stdout
 
 
