@@ -19,6 +19,7 @@ from planner.constraints.registry import admitted, verdicts
 from planner.explain.runners_up import runners_up
 from planner.explain.single import single_plan
 from planner.explain.why_not import why_not
+from planner.performance.spread import IN_WORDS, spread_class
 from planner.schema.candidates import Lot
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice, ChoiceProblem, Option
@@ -250,13 +251,14 @@ def _warnings(
             )
         if "across-servers" in pool.option:
             lines.append(f"{pool.id}: a replica spans servers; its stages talk over fleet.network")
+    lines += _unmeasured(chosen, pools_)
     places = sorted(
         {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
     )
     if len(places) > 1:
         lines.append(
-            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or search.mix: false "
-            "keep it together"
+            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or "
+            "search.mix: false keep it together"
         )
     if not choice.exact:
         lines.append("prices or rates were rounded to the safe side for the solver")
@@ -276,3 +278,15 @@ def _unsearched(problem: Problem) -> tuple[str, ...]:
 def _no_warnings(problem: Problem, choice: Choice) -> tuple[str, ...]:
     cut = ("the time limit ended the search before there was an answer",)
     return (*(cut if choice.status == "unknown" else ()), *_unsearched(problem))
+
+
+def _unmeasured(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
+    """Pools whose predictions rest on no measured rows of their own kind."""
+    lines = []
+    for pool in pools_:
+        placed = chosen.found[pool.option][1]
+        item = chosen.evaluated[placed.workload].evaluation.candidates.configurations[placed.configuration]
+        name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
+        if name in IN_WORDS and pool.evidence == "modelled":
+            lines.append(f"{pool.id}: {IN_WORDS[name]}; benchmark it before you buy")
+    return lines

@@ -164,12 +164,9 @@ def _files(folders: Sequence[Path], kind: str) -> list[Path]:
     """The files of a kind by name; a name in an earlier folder hides the same name in later ones."""
     files: dict[str, Path] = {}
     for folder in folders:
-        if resources.is_entry(folder):
-            single = _kind_of(folder) == FOLDERS[kind].model_fields["kind"].default
-            paths = [folder] if single else []
-        else:
-            paths = sorted((folder / kind).glob("*.yaml"))
-        for path in paths:
+        single = [folder] if resources.is_entry(folder) else sorted(folder.glob("*.yaml"))
+        loose = [path for path in single if _KIND_FOLDERS.get(_kind_of(path)) == kind]
+        for path in [*sorted((folder / kind).glob("*.yaml")), *loose]:
             files.setdefault(path.stem, path)
     return [files[stem] for stem in sorted(files)]
 

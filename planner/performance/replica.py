@@ -17,6 +17,7 @@ from planner.schema.configuration import Configuration
 from planner.schema.traffic import Traffic
 from planner.steptime.build import build_specs
 from planner.steptime.memory import MemoryAccount, max_sequences, memory_account, sequence_bytes
+from planner.steptime.rates import first_token_overhead_s
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
 
@@ -68,25 +69,25 @@ def replicas(
 ) -> Replicas:
     """What the load model needs of every configuration.
 
-    ``margin_z_score``: see `LoadPolicy`; configurations with benchmarks of their own keep a smaller margin.
+    ``margin_z_score``: see `LoadPolicy`; the margin follows what is known of each configuration.
     """
     own = row_factors(configurations, margin_z_score)
     return Replicas(
-        step_s=partial(total_step_s, specs) if own is None else partial(_own_step_s, specs, own.step),
-        first_token_factor=None if own is None else own.first_token,
+        step_s=partial(_step_s, specs, own.step),
+        first_token_factor=own.first_token,
         batched_tokens=np.array([float(item.batched_tokens) for item in configurations]),
         first_token_overhead_s=np.array(
-            [item.calibration.parameters["ttft_overhead_s"].value for item in configurations]
+            [first_token_overhead_s(item.calibration, item.engine.id) for item in configurations]
         ),
         image_encoder_s=np.array([image_encoder_s(item, traffic) for item in configurations]),
         prompt_servers=specs.attention_dp * specs.pp,
     )
 
 
-def _own_step_s(
+def _step_s(
     specs: StepSpecs, factor: FloatArray, rows: IntArray, decode_sequences: FloatArray, *loads: FloatArray
 ) -> FloatArray:
-    """Step times by the user's own benchmarks where there are any."""
+    """Step times with the factors of each configuration."""
     return factor[rows] * total_step_s(specs, rows, decode_sequences, *loads)
 
 

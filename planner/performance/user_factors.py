@@ -1,15 +1,17 @@
-"""Factors of the user's own benchmarks: which configurations they change, and by how much.
+"""Factors on the predictions of single configurations: the user's own benchmarks, and margins by class.
 
-The uncertainty of a calibrated configuration is smaller, so planning keeps a smaller margin for it.
+The less is known of a configuration, the wider the margin that planning keeps.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from planner.performance.spread import class_sigma_log
 from planner.schema.candidates import FloatArray
 from planner.schema.catalog import UserFactor
 from planner.schema.configuration import Configuration
@@ -45,8 +47,7 @@ def sigma_log(item: Configuration) -> dict[str, float]:
     factor = user_factor(item)
     if factor is not None:
         return {"throughput": factor.sigma_log, "tpot": factor.sigma_log, "ttft": factor.ttft_sigma_log}
-    sigma = item.calibration.sigma_log
-    return {name: sigma[f"{name}_new"].value for name in ("throughput", "tpot", "ttft")}
+    return class_sigma_log(item)
 
 
 def evidence(item: Configuration) -> Evidence:
@@ -54,22 +55,32 @@ def evidence(item: Configuration) -> Evidence:
     return "modelled" if user_factor(item) is None else "calibrated"
 
 
-def row_factors(configurations: Sequence[Configuration], margin_z_score: float) -> RowFactors | None:
-    """Factors by configuration; None where no configuration has any.
+def row_factors(configurations: Sequence[Configuration], margin_z_score: float) -> RowFactors:
+    """Factors by configuration.
 
     Equations: step f exp(z (s - s_0)) and, with the TTFT factor g, g exp(z (t - t_0)) / exp(z (s - s_0)):
-    the common margins exp(z s_0) and exp(z t_0) become exp(z s) and exp(z t).
+    the common margins exp(z s_0) and exp(z t_0) become exp(z s) and exp(z t), s and t the spread of the
+    configuration's class or of the user's own benchmarks. f = g = 1 without benchmarks.
     """
-    calibrations = {id(item.calibration): item.calibration for item in configurations}
-    if not any(calibration.user_factors for calibration in calibrations.values()):
-        return None
     step, first_token = np.ones(len(configurations)), np.ones(len(configurations))
+    kinds: dict[tuple[int, str, str, str, str], tuple[float, float]] = {}
     for row, item in enumerate(configurations):
-        factor = user_factor(item)
-        if factor is not None:
-            common = item.calibration.sigma_log
-            margin = np.exp(margin_z_score * (factor.sigma_log - common["tpot_new"].value))
-            wider = np.exp(margin_z_score * (factor.ttft_sigma_log - common["ttft_new"].value))
-            step[row] = factor.step_factor * margin
-            first_token[row] = factor.ttft_factor * wider / margin
+        kind = (
+            id(item.calibration),
+            item.model.id,
+            item.accelerator.id,
+            item.engine.id,
+            item.weights.id,
+        )
+        if kind not in kinds:
+            kinds[kind] = _factors(item, margin_z_score)
+        step[row], first_token[row] = kinds[kind]
     return RowFactors(step, first_token)
+
+
+def _factors(item: Configuration, margin_z_score: float) -> tuple[float, float]:
+    common, own, factor = item.calibration.sigma_log, sigma_log(item), user_factor(item)
+    margin = math.exp(margin_z_score * (own["tpot"] - common["tpot_new"].value))
+    wider = math.exp(margin_z_score * (own["ttft"] - common["ttft_new"].value))
+    step, ttft = (factor.step_factor, factor.ttft_factor) if factor else (1.0, 1.0)
+    return step * margin, ttft * wider / margin

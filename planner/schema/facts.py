@@ -66,6 +66,8 @@ class ModelFacts:
     params_active_excl_input_embedding: int
     max_context_tokens: int
     native_format: str
+    family: str = ""
+    """Architecture family as the catalog names it; tells whether measured rows exist."""
     query_key_norm: bool = False
     """Queries and keys are normalised before the rotation."""
 

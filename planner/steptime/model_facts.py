@@ -82,6 +82,7 @@ def model_facts(model: Model) -> ModelFacts:
         params_active_excl_input_embedding=worked,
         max_context_tokens=model.max_context_tokens,
         native_format=model.native_format,
+        family=model.family,
         query_key_norm=attention.qk_norm != "none",
     )
 
