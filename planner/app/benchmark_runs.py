@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from planner.app.benchmark_checks import faults_of, load_of
 from planner.app.case import find_model
 from planner.app.requests import Names
 from planner.candidates.enumerate import heads_divide
@@ -16,7 +16,7 @@ from planner.errors import Fault, nearest
 from planner.schema.benchmark import BenchmarkPoint
 from planner.schema.catalog import Accelerator, Engine, Model
 from planner.schema.catalog_index import Catalog, folded
-from planner.schema.measurement import Kind, Measurement
+from planner.schema.measurement import Measurement
 from planner.steptime.model_facts import model_facts
 
 WHERE = "planner calibrate"
@@ -88,7 +88,7 @@ class _Resolver:
 
     def run(self, point: BenchmarkPoint) -> Run | None:
         before = len(self.names.faults)
-        self._check(point)
+        self.names.faults += faults_of(point, self.judgement)
         model, gpu, engine = self._model(point), self._gpu(point), self._engine(point)
         degrees = {name: self._degree(point, name) for name in _DEGREES}
         isl = self._tokens(point, "isl", point.isl_mean_tokens)
@@ -100,7 +100,7 @@ class _Resolver:
             self._fault(point, "tp", str(tp), f"a degree that divides the {heads} query heads of {model.id}")
         if len(self.names.faults) > before or model is None or gpu is None or engine is None:
             return None
-        kind, requests = _load(point)
+        kind, requests = load_of(point)
         return Run(
             replace(point, isl_mean_tokens=isl, osl_mean_tokens=osl),
             Measurement(
@@ -234,89 +234,6 @@ class _Resolver:
             return own.id if own is not None else ""
         known = self.catalog.number_format(str(point.facts.get("kv", "")))
         return known.id if known is not None else ""
-
-    # -- what a run must not say --------------------------------------------------------------------------
-
-    def _limit(self, name: str) -> float:
-        return float(self.judgement[name].value)
-
-    def _check(self, point: BenchmarkPoint) -> None:
-        """Refuse runs that measured something else, or whose numbers contradict each other."""
-        sent = point.completed + point.failed
-        if sent and point.failed > self._limit("failed_fraction") * sent:
-            found = f"{point.failed} of {sent} requests failed"
-            self._fault(point, "failed", found, f"at most {self._limit('failed_fraction'):.0%}")
-        if point.tokens_per_step > self._limit("drafted_tokens_per_step"):
-            found = f"speculative decoding, {point.tokens_per_step:g} tokens a step"
-            self._fault(point, "accept_length", found, "a run without speculation")
-        if not point.mean_tpot_s and not point.output_tokens_per_s:
-            self._fault(point, "", "neither a mean TPOT nor a throughput", "one of them")
-        self._check_times(point)
-
-    def _check_times(self, point: BenchmarkPoint) -> None:
-        ratio = self._limit("disagreement_ratio")
-        ttft, tpot, e2e = point.ttft_s.get("mean"), point.mean_tpot_s, point.e2e_s.get("mean")
-        answer, rate = point.osl_mean_tokens, point.requests_per_s
-        whole = None if None in (ttft, tpot, answer) else _whole_s(ttft, tpot, answer)
-        if whole is not None and e2e and not 1.0 / ratio <= whole / e2e <= ratio:
-            found = f"TTFT and TPOT that make {whole:.4g} s beside an end-to-end time of {e2e:.4g} s"
-            self._fault(point, "", found, "times that agree", "the units are mixed")
-        if rate and answer and point.output_tokens_per_s:
-            tokens = rate * answer
-            if not 1.0 / ratio <= tokens / point.output_tokens_per_s <= ratio:
-                found = (
-                    f"{point.output_tokens_per_s:.4g} output tokens/s beside {tokens:.4g} from the requests"
-                )
-                self._fault(point, "", found, "rates that agree")
-        time_s, clients = whole or e2e, point.concurrency
-        if time_s and rate and clients and not point.offered_rps:
-            inside = rate * time_s
-            if not self._limit("idle_fraction") * clients <= inside <= ratio * clients + 1.0:
-                found = f"{inside:.3g} requests in flight by rate x latency, with {clients:g} clients"
-                self._fault(point, "", found, "latencies that fit the load", "the times are in another unit")
-
-
-def _whole_s(ttft_s: Any, tpot_s: Any, answer_tokens: Any) -> float:
-    return float(ttft_s + tpot_s * max(answer_tokens - 1.0, 0.0))
-
-
-def _load(point: BenchmarkPoint) -> tuple[Kind, float]:
-    """A rate; else clients that wait for answers; else everything at once."""
-    if point.offered_rps:
-        return "open-loop", 0.0
-    if point.concurrency:
-        return "closed-loop", point.concurrency
-    return "burst", float(max(point.completed, 1))
-
-
-def load_text(point: BenchmarkPoint) -> str:
-    """The load of a run in words."""
-    kind, requests = _load(point)
-    if kind == "open-loop":
-        return f"{point.offered_rps:g} requests/s"
-    return f"{requests:g} in flight" if kind == "closed-loop" else f"{requests:g} at once"
-
-
-def decoding_fraction(point: BenchmarkPoint) -> float:
-    """Share of the requests in flight that decode: output rate x TPOT over the clients (Little's law)."""
-    if not point.concurrency or not point.mean_tpot_s or not point.output_tokens_per_s:
-        return 1.0
-    return min(point.output_tokens_per_s * point.mean_tpot_s / point.concurrency, 1.0)
-
-
-def has_ttft(point: BenchmarkPoint, limits: Mapping[str, Any]) -> str:
-    """Why the TTFT of a run tells nothing about prefill; empty where it does."""
-    if not point.ttft_s.get("mean"):
-        return "no mean TTFT"
-    if _load(point)[0] == "burst":
-        return "TTFT of requests sent all at once"
-    if point.prefix_hit_fraction > limits["prefix_hit_fraction"].value:
-        return "TTFT with prefix-cache hits"
-    if not math.isclose(decoding_fraction(point), 1.0) and (
-        1.0 - decoding_fraction(point) > limits["waiting_fraction"].value
-    ):
-        return "TTFT of a queue"
-    return ""
 
 
 def _with_model(catalog: Catalog, model: Model) -> Catalog:

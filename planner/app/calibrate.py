@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.app.benchmark_runs import WHERE, Flags, Run, Runs, has_ttft, load_text, resolve
+from planner.app.benchmark_checks import has_ttft, load_text
+from planner.app.benchmark_runs import WHERE, Flags, Run, Runs, resolve
 from planner.app.data import write_whole
+from planner.app.measured_rows import measured_rows
 from planner.app.requests import Names
 from planner.app.validate import predict
 from planner.errors import Fault, InputError, input_error
@@ -19,16 +21,20 @@ from planner.loaders.benchmarks import read_benchmarks
 from planner.loaders.catalog import load_catalog
 from planner.loaders.write import entry_yaml
 from planner.performance.shrinkage import SharedFactor, Spread, shared_factor, untouched
+from planner.performance.spread import class_sigma_log, known_sigma_log
 from planner.physics.arrays import FloatArray, IntArray
 from planner.schema.benchmark import BenchmarkPoint, Calibrated, CalibratedRow, FactorChange
 from planner.schema.catalog import Calibration, SourceText, UserFactor, UserFactors
-from planner.steptime.rates import parameter
+from planner.schema.catalog_index import FOLDERS
+from planner.steptime.rates import first_token_overhead_s
 
 FOLDER = "user_factors"
 FEWEST_TTFT_ROWS = 2
 """One row makes TTFT worse than none."""
 MS = 1e3
-_WIDEST_LOG = math.log(20.0)
+WIDEST = 20.0
+"""Factors beyond it, or below its inverse, are mistakes of the flags."""
+LARGEST_SIGMA = 2.0
 
 
 def calibrate(
@@ -84,10 +90,13 @@ class _Fit:
         self.measured = [_per_token_s(run) for run in runs.runs]
         self.open = np.array([run.measurement.kind == "open-loop" for run in runs.runs])
         self.bare = self._predicted(self.calibration)
+        self._refuse_unpredicted()
         self.ttft_notes = [has_ttft(run.point, self.limits) for run in runs.runs]
-        sigma = self.calibration.sigma_log
-        self.step_spread = Spread.of(sigma["tpot_new"].value, sigma["tpot_known"].value)
-        self.ttft_spread = Spread.of(sigma["ttft_new"].value, sigma["ttft_known"].value)
+        rows = measured_rows((runs.runs[0].measurement,), runs.catalog, self.calibration)
+        (item,) = rows.configurations
+        before, known = class_sigma_log(item), known_sigma_log(item)
+        self.step_spread = Spread.of(before["tpot"], known["tpot"])
+        self.ttft_spread = Spread.of(before["ttft"], known["ttft"])
 
     def _predicted(self, calibration: Calibration) -> _Numbers:
         found = predict(tuple(run.measurement for run in self.runs.runs), self.runs.catalog, calibration).rows
@@ -101,15 +110,26 @@ class _Fit:
         ]
         return _Numbers(_seconds(per_token), _seconds([row.ttft_ms for row in found]))
 
+    def _refuse_unpredicted(self) -> None:
+        known = np.isfinite(self.bare.tpot_s) & (self.bare.tpot_s > 0.0)
+        faults = [
+            Fault(
+                run.point.where, "", "a load beyond what the model describes", "a run that can be predicted"
+            )
+            for run, is_known in zip(self.runs.runs, known, strict=True)
+            if not is_known
+        ]
+        if faults:
+            raise InputError(faults)
+
     def at(self, log_factor: float) -> _Numbers:
         """Predictions with step times multiplied by exp(log_factor).
 
         Where the clients wait for answers everything but the fixed part of TTFT is proportional to the
         steps. A given rate meets fewer or more requests when steps change, so it is predicted anew.
         """
-        log_factor = float(np.clip(log_factor, -_WIDEST_LOG, _WIDEST_LOG))
-        factor = math.exp(log_factor)
-        fixed_s = parameter(self.calibration, "ttft_overhead_s")
+        factor = _bounded(math.exp(log_factor))
+        fixed_s = first_token_overhead_s(self.calibration, self.runs.engine.id)
         tpot_s = self.bare.tpot_s * factor
         ttft_s = np.where(self.bare.ttft_s > fixed_s, fixed_s + factor * (self.bare.ttft_s - fixed_s), np.nan)
         if self.open.any():
@@ -140,16 +160,15 @@ class _Fit:
     # -- the answer ---------------------------------------------------------------------------------------
 
     def _factor(self, step: SharedFactor, ttft: SharedFactor | None) -> UserFactor:
-        bounded = float(np.clip(step.factor, math.exp(-_WIDEST_LOG), math.exp(_WIDEST_LOG)))
         return UserFactor(
             model=self.runs.model.id,
             accelerator=self.runs.accelerator.id,
             engine=self.runs.engine.id,
             weights=self.runs.weights,
-            step_factor=float(f"{bounded:.4g}") if ttft is not None else bounded,
-            ttft_factor=float(f"{ttft.factor:.4g}") if ttft is not None else 1.0,
-            sigma_log=float(f"{step.sigma_log:.4g}"),
-            ttft_sigma_log=float(f"{(ttft or step).sigma_log:.4g}"),
+            step_factor=_bounded(step.factor) if ttft is None else _rounded(_bounded(step.factor)),
+            ttft_factor=1.0 if ttft is None else _rounded(_bounded(ttft.factor)),
+            sigma_log=_rounded(min(step.sigma_log, LARGEST_SIGMA)),
+            ttft_sigma_log=_rounded(min((ttft or step).sigma_log, LARGEST_SIGMA)),
             rows=max(step.rows, 1),
             ttft_rows=ttft.rows if ttft is not None else 0,
             source="runs",
@@ -271,6 +290,15 @@ def _seconds(values_ms: Sequence[float | None]) -> FloatArray:
     return np.array([math.nan if value is None else value / MS for value in values_ms])
 
 
+def _bounded(factor: float) -> float:
+    return min(max(factor, 1.0 / WIDEST), WIDEST)
+
+
+def _rounded(value: float) -> float:
+    """Four significant digits: what people read is what is used."""
+    return float(f"{value:.4g}")
+
+
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
@@ -281,10 +309,14 @@ def _id(runs: Runs) -> str:
 
 def _target(out: Path, entry_id: str) -> Path:
     """The file to write: the one named, or one inside an overlay folder."""
-    if out.suffix != ".yaml" or out.is_dir():
-        if out.exists() and not out.is_dir():
-            raise input_error("--out", "", f"the file {out}", "a file that ends in .yaml, or a folder")
+    if out.is_dir() or (not out.suffix and not out.exists()):
         return out / FOLDER / f"{entry_id}.yaml"
+    if out.suffix != ".yaml":
+        hint = f'"{out.with_suffix(".yaml")}"'
+        raise input_error("--out", "", f'"{out}"', "a file that ends in .yaml, or a folder", hint)
+    if out.parent.name != FOLDER and out.parent.name in FOLDERS:
+        hint = f'"{out.parents[1] / FOLDER / out.name}"'
+        raise input_error("--out", "", f'a file in "{out.parent.name}"', f"one in {FOLDER}", hint)
     return out
 
 

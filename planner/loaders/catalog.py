@@ -26,6 +26,8 @@ from planner.schema.catalog_index import FOLDERS, Catalog, folded
 
 OTHER_FOLDERS = frozenset({"metrics"})
 """Folders of the catalog that another loader reads."""
+_KIND_FOLDERS = {str(noun.model_fields["kind"].default): folder for folder, noun in FOLDERS.items()}
+"""What an entry says that it is -> its folder."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class _Read:
 def load_catalog(overlays: Sequence[Path] = ()) -> Catalog:
     """The catalog of the program, with the files of the overlays over it.
 
-    A file of an overlay replaces the entry with the same id; of several overlays the last wins.
+    A file of an overlay replaces the entry with the same id; of several overlays the last wins. An overlay
+    is a folder of such folders, may hold entries beside them, or is a single entry.
 
     Raises:
         InputError: everything wrong with the files, all at once: faults of single files, ids that
@@ -116,7 +119,7 @@ def _user_factors(
 
 
 def _lies_in(path: Path, overlay: Path) -> bool:
-    return overlay in (path, path.parent.parent)
+    return overlay in (path, path.parent, path.parent.parent)
 
 
 def _calibration(folders: Sequence[Path], files: Mapping[str, _Read]) -> str:
@@ -132,13 +135,10 @@ def _strangers(folder: Path) -> Iterator[Fault]:
     """What lies in a catalog folder and would be passed over in silence."""
     known = (*FOLDERS, *sorted(OTHER_FOLDERS))
     if resources.is_entry(folder):
-        kinds = {str(noun.model_fields["kind"].default): kind for kind, noun in FOLDERS.items()}
-        kind_line = _kind_of(folder)
-        if kind_line not in kinds:
-            found = f'the kind "{kind_line}"' if kind_line else "no kind"
-            yield Fault(
-                str(folder), "kind", found, f"one of {', '.join(kinds)}", nearest(kind_line, list(kinds))
-            )
+        kind = _kind_of(folder)
+        if kind not in _KIND_FOLDERS:
+            found, kinds = f'the kind "{kind}"' if kind else "no kind", tuple(_KIND_FOLDERS)
+            yield Fault(str(folder), "kind", found, f"one of {', '.join(kinds)}", nearest(kind, kinds))
         return
     for item in sorted(folder.iterdir()):
         if item.name.startswith("."):
@@ -146,7 +146,7 @@ def _strangers(folder: Path) -> Iterator[Fault]:
         if item.is_dir() and item.name not in known:
             expected = f"one of {', '.join(known)}"
             yield Fault(str(item), "", "a folder of no known kind", expected, nearest(item.name, known))
-        elif item.suffix in (".yaml", ".yml"):
+        elif item.suffix == ".yml" or (item.suffix == ".yaml" and _kind_of(item) not in _KIND_FOLDERS):
             yield Fault(
                 str(item), "", "a file outside the folders of the kinds", f"it in one of {', '.join(known)}"
             )

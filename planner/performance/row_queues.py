@@ -22,7 +22,6 @@ from planner.queueing import lengths
 from planner.schema.configuration import Configuration
 from planner.schema.traffic import Traffic
 from planner.steptime.build import build_specs
-from planner.steptime.rates import first_token_overhead_s, parameter
 
 _SCORES = (-1.2815515655446004, 0.0, 1.2815515655446004, 2.3263478740408408)
 _PROBABILITIES = (0.1, 0.5, 0.9, 0.99)
@@ -102,7 +101,7 @@ def predict_queues(
             found.output_tokens_per_s[rows] = found.max_rps[rows] * loads.output_tokens[rows]
         else:
             ttft, itl, rate = _at_rate(chosen, traffic, batch, rates_rps[rows], sent_requests[rows])
-            found.ttft_s[rows], found.itl_s[rows] = ttft + _own_overhead_s(chosen), itl
+            found.ttft_s[rows], found.itl_s[rows] = ttft, itl
             found.output_tokens_per_s[rows] = rate * loads.replicas[rows] * loads.output_tokens[rows]
     return found
 
@@ -114,13 +113,6 @@ def _groups(loads: RowLoads) -> Iterator[IntArray]:
         keys.setdefault(key, []).append(int(row))
     for rows in keys.values():
         yield np.array(rows, dtype=np.intp)
-
-
-def _own_overhead_s(items: Sequence[Configuration]) -> FloatArray:
-    """What the front end of an engine takes more than the common one."""
-    own = [first_token_overhead_s(item.calibration, item.engine.id) for item in items]
-    common = [parameter(item.calibration, "ttft_overhead_s") for item in items]
-    return np.array(own, dtype=np.float64) - np.array(common, dtype=np.float64)
 
 
 def _policy(saturated: bool) -> LoadPolicy:

@@ -36,10 +36,10 @@ class Spread:
 
     @classmethod
     def of(cls, new: float, known: float) -> Spread:
-        """From the spread of new pairs and of known ones: t^2 = new^2 - s^2.
+        """From the spread of a configuration's class (new) and of known pairs: t^2 = new^2 - s^2.
 
-        What is left for a known pair is scatter, s = known, but never more than half of the variance of a
-        new one: most of that is common to its rows.
+        What is left for a known pair is scatter, s = known, but never more than half of the variance of the
+        class: most of that is common to the rows of a configuration.
         """
         scatter = min(known**2, new**2 / 2.0)
         return cls(common=math.sqrt(new**2 - scatter), scatter=math.sqrt(scatter))

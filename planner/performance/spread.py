@@ -37,7 +37,15 @@ def class_sigma_log(item: Configuration) -> dict[str, float]:
     Source: errors of left-out rows, `docs/accuracy.md`. A mixture of experts has its own where the
     calibration states one.
     """
-    name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
+    return _of_class(item, spread_class(item.calibration, item.model.family, item.accelerator.architecture))
+
+
+def known_sigma_log(item: Configuration) -> dict[str, float]:
+    """The same as if rows of this family on this architecture were in the fit."""
+    return _of_class(item, "known")
+
+
+def _of_class(item: Configuration, name: SpreadClass) -> dict[str, float]:
     sigma = item.calibration.sigma_log
     found = {}
     for quantity in QUANTITIES:
