@@ -1,0 +1,129 @@
+"""Numbers of the performance model and of judgement: values with bounds and sources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from planner.schema.base import Noun
+from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
+
+
+class Parameter(Noun):
+    """One fitted or assumed number of the performance model."""
+
+    value: float
+    unit: str
+    low: float
+    high: float
+    meaning: str
+    source: Source
+    prior: float | None = None
+    """What is expected without the fit, from microbenchmarks or judgement."""
+    prior_log_sigma: Annotated[float, Field(gt=0)] | None = None
+    """How far the logarithm may stray from the prior's; absent where the number is not fitted."""
+    tied_to: str | None = None
+    """Another number of the file, ``group.key`` or ``group.key.key``, that this one always equals."""
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Parameter:
+        if not self.low <= self.value <= self.high:
+            raise PydanticCustomError(
+                "range",
+                "value outside its own bounds",
+                {"found": str(self.value), "expected": f"a value in [{self.low}, {self.high}]", "maybe": ""},
+            )
+        return self
+
+
+class UserFactor(Noun):
+    """What benchmarks of one's own say about one configuration, as factors on its predictions.
+
+    They hold for every layout, batch and length: the error of a model on an accelerator is mostly common.
+    """
+
+    model: str
+    """Id of the catalog, or of a model read from a config.json."""
+    accelerator: str
+    engine: str
+    weights: str | None = None
+    """Format; absent = every format without an entry of its own."""
+    step_factor: Annotated[float, Field(ge=0.05, le=20)]
+    """Measured over predicted step time, shrunk towards 1."""
+    ttft_factor: Annotated[float, Field(ge=0.05, le=20)] = 1.0
+    """The same for time to first token, beyond what slower steps explain."""
+    sigma_log: Annotated[float, Field(gt=0, le=2)]
+    """Log-standard deviation of step times that use the factor."""
+    ttft_sigma_log: Annotated[float, Field(gt=0, le=2)]
+    rows: Positive
+    """Runs behind the step factor."""
+    ttft_rows: Count = 0
+    """Runs behind the TTFT factor; with fewer than two it is 1."""
+    source: Source
+
+
+class UserFactors(CatalogEntry):
+    """Factors from benchmarks of one's own; an overlay adds them, the calibration stays as it is."""
+
+    kind: Literal["user-factors"] = "user-factors"
+    factors: Annotated[tuple[UserFactor, ...], Field(min_length=1)]
+
+
+class FitError(Noun):
+    """Errors of one number over rows of one class: predicted over measured, less one."""
+
+    rows: Count
+    bias: float
+    """Of the median row."""
+    median: float
+    mean: float
+    p90: float
+
+
+class FitRecord(Noun):
+    """What a fit saw, and how well it does: in the fit, and with parts of the rows left out."""
+
+    rows: Count
+    """Numbers of rows that were fitted."""
+    fitted: Count
+    """Numbers of the calibration that were fitted."""
+    errors: dict[str, dict[str, FitError]]
+    """``fit`` or what was left out one at a time -> number and class -> errors."""
+    coverage: dict[str, float] = {}
+    """Share of left-out rows inside the interval of 80 %, by number; its sigma saw other pairs only."""
+
+
+class Calibration(CatalogEntry):
+    """The numbers of the performance model: fitted values with bounds and sources."""
+
+    kind: Literal["calibration"] = "calibration"
+    parameters: dict[str, Parameter]
+    compute_efficiency: dict[str, dict[str, Parameter]] = {}
+    """Share of the dense peak that large matrix products reach: architecture -> weight format."""
+    architectures: dict[str, dict[str, Parameter]] = {}
+    """Factors of an accelerator architecture on parameters of all: architecture -> name; 1 where absent."""
+    engines: dict[str, dict[str, Parameter]] = {}
+    """Overheads per engine."""
+    sigma_log: dict[str, Parameter] = {}
+    """Log-standard deviation of predictions by class."""
+    known: dict[str, tuple[str, ...]] = {}
+    """Architecture -> families of models with measured rows on it: the others have the wider spread."""
+
+    user_factors: tuple[UserFactor, ...] = ()
+    """Of one's own benchmarks; the first that matches a configuration holds."""
+
+    fit: FitRecord | None = None
+    """How the numbers were found; absent where nobody fitted them together."""
+
+    def knows(self, family: str, architecture: str) -> bool:
+        """Whether rows of this family on this architecture are in the fit."""
+        return family in self.known.get(architecture, ())
+
+
+class Judgement(CatalogEntry):
+    """Numbers of judgement that planning uses; not fitted."""
+
+    kind: Literal["judgement"] = "judgement"
+    parameters: dict[str, Parameter]

@@ -1,0 +1,115 @@
+"""Serving engines: memory, limits, what they run, start-up."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.schema.accelerator import Accelerator
+from planner.schema.base import Bytes, Noun, Seconds, Share
+from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+
+
+class EngineMemory(Noun):
+    """How an engine divides device memory."""
+
+    utilization: Share
+    """Share of the reported memory that the engine may use."""
+    basis: Literal["total", "free-after-load"]
+    """What the share applies to: all memory, or what weights and activations leave."""
+    kv_block_tokens: Positive
+    framework: Bytes
+    """Context, graphs and allocator overhead on one GPU."""
+    framework_parallel: Bytes
+    """The same when several GPUs work together (communication buffers)."""
+    sampler_sequences: Positive
+    """Sequences whose logits the start-up profile holds at once."""
+    sampler_sequences_vision: Positive | None = None
+    """The same for models with an image encoder, where the engine profiles fewer."""
+    sampler_bytes_per_logit: Positive
+    workspace_copies: Annotated[Decimal, Field(ge=0)]
+    """Widest activation rows alive at once in the start-up profile, per batched token."""
+    load_copy: Share
+    """Extra share of the weights held while loading (casts, repacking)."""
+    host_copy: Share
+    """Share of the weights staged in host memory while loading."""
+    source: Source
+
+
+class ModestLimits(Noun):
+    """Scheduler defaults of an engine on devices that it takes for modest."""
+
+    memory_below: Bytes
+    """Devices that report less than this."""
+    architectures: tuple[str, ...] = ()
+    """And these, whatever their memory."""
+    max_running: Positive
+    batched_tokens: Positive
+
+
+class EngineLimits(Noun):
+    """Scheduler limits and defaults."""
+
+    max_running: Positive
+    """Sequences in one batch at most."""
+    batched_tokens: Positive
+    """Tokens in one step at most: the chunk of chunked prefill."""
+    batched_tokens_choices: tuple[Positive, ...] = ()
+    """Other chunks to try where latency per token is limited."""
+    chunked_prefill: bool
+    """Mixes prompt chunks into decode steps; otherwise a prompt stops decoding."""
+    modest: ModestLimits | None = None
+    """Defaults on modest devices, where the engine has others."""
+    source: Source
+
+    def running_on(self, accelerator: Accelerator) -> int:
+        """Sequences in one batch at most on an accelerator."""
+        return self.modest.max_running if self._is_modest(accelerator) and self.modest else self.max_running
+
+    def batched_on(self, accelerator: Accelerator) -> int:
+        """Tokens in one step at most on an accelerator, by default."""
+        modest = self.modest if self._is_modest(accelerator) else None
+        return modest.batched_tokens if modest else self.batched_tokens
+
+    def _is_modest(self, accelerator: Accelerator) -> bool:
+        if self.modest is None:
+            return False
+        small = accelerator.memory.reported < self.modest.memory_below
+        return small or accelerator.architecture in self.modest.architectures
+
+
+class EngineSupport(Noun):
+    """What an engine runs."""
+
+    vendors: tuple[Literal["NVIDIA", "AMD", "Intel", "Google"], ...]
+    weights: tuple[str, ...]
+    kv: tuple[str, ...]
+    attention_dp: bool
+    pipeline: bool
+    lora: bool
+    first_token_from: Literal["prefill", "decode"]
+    """Which side of disaggregated serving sends the first token."""
+    source: Source
+
+
+class EngineStartup(Noun):
+    """Parts of a cold start that do not depend on the model's size."""
+
+    container: Seconds
+    """Image start, imports, process groups."""
+    compile: Seconds
+    """Graph capture and compilation."""
+    source: Source
+
+
+class Engine(CatalogEntry):
+    """A serving engine."""
+
+    kind: Literal["engine"] = "engine"
+    version: str
+    memory: EngineMemory
+    limits: EngineLimits
+    supports: EngineSupport
+    startup: EngineStartup

@@ -1,0 +1,89 @@
+"""What can be bought, what lies between servers, where weights come from, kinds of workloads."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.schema.base import Bytes, BytesPerSecond, Noun, Seconds, UsdPerHour
+from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+from planner.schema.lengths import Lengths
+from planner.schema.slo import Slo
+
+
+class Offer(Noun):
+    """One instance type in one region: bought whole."""
+
+    instance: str
+    region: str
+    accelerator: str
+    gpus: Positive
+    on_demand: UsdPerHour
+    spot: UsdPerHour | None = None
+    vcpus: Positive | None = None
+    host_memory: Bytes | None = None
+    bridged: bool = False
+    """Cards are joined in pairs by an optional bridge."""
+    usable: bool = True
+    """False for disputed rows and rows without a host: listed, never bought by default."""
+    note: str = ""
+    source: Source
+
+
+class Discount(Noun):
+    """A market rule of thumb for other purchase terms."""
+
+    instrument: str
+    term: str
+    ratio_to_on_demand: Annotated[Decimal, Field(gt=0, le=1)] | None = None
+    """Price over the on-demand price; absent where the source gives only a ceiling or a price."""
+    text: str
+    note: str = ""
+    source: Source
+
+
+class PriceList(CatalogEntry):
+    """The offers of one provider."""
+
+    kind: Literal["prices"] = "prices"
+    offers: tuple[Offer, ...]
+    discounts: tuple[Discount, ...] = ()
+
+
+class Network(CatalogEntry):
+    """A fabric between servers."""
+
+    kind: Literal["network"] = "network"
+    one_way: BytesPerSecond
+    """Per port or per node, see scope."""
+    scope: Literal["gpu", "port", "node"]
+    per_gpu_one_way: BytesPerSecond
+    """What one GPU of a common server gets."""
+    latency: Seconds
+    """Small-message latency between servers."""
+    source: Source
+
+
+class Storage(CatalogEntry):
+    """A path from which weights are loaded."""
+
+    kind: Literal["storage"] = "storage"
+    read: BytesPerSecond
+    """Sequential read, one server."""
+    source: Source
+
+
+class Archetype(CatalogEntry):
+    """A kind of workload with lengths, limits and golden defaults."""
+
+    kind: Literal["archetype"] = "archetype"
+    lengths: Lengths
+    slo: Slo
+    batch: tuple[Positive, Positive]
+    """Golden range of the batch."""
+    context_tokens: Positive
+    kv: tuple[str, ...]
+    goal: str
+    source: Source

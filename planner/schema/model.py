@@ -1,0 +1,135 @@
+"""Language models: the tensors of a decoder, in the words of its published configuration."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.schema.base import Noun
+from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
+
+
+class MlaShape(Noun):
+    """Multi-head latent attention: sizes of the compressed query and key-value paths."""
+
+    q_lora_rank: Positive | None = None
+    """Rank of the query path; absent when queries are projected directly."""
+    kv_lora_rank: Positive
+    qk_nope_head_dim: Positive
+    qk_rope_head_dim: Positive
+    v_head_dim: Positive
+
+
+class LinearAttention(Noun):
+    """Layers that keep a constant state per sequence instead of KV (Mamba, gated delta nets)."""
+
+    layers: Positive
+    state_bytes_per_sequence: Positive
+    """All linear layers together."""
+    params_per_layer: Positive
+    """Weights of one linear layer's token mixer."""
+
+
+class Attention(Noun):
+    """Attention of the decoder layers."""
+
+    kind: Literal["mha", "gqa", "mqa", "mla"]
+    query_heads: Positive
+    kv_heads: Positive
+    head_dim: Positive
+    qkv_bias: bool = False
+    output_bias: bool = False
+    qk_norm: Literal["none", "per-head-dim", "per-head"] = "none"
+    """Weights of a query-key norm: none, one vector of head_dim each, or one per head (heads x head_dim)."""
+    output_gate: bool = False
+    """A gate on the attention output, projected beside the queries and as wide as they are."""
+    sinks: bool = False
+    """One learned attention sink per query head."""
+    full_layers: Count
+    """Layers that keep every token."""
+    sliding_layers: Count = 0
+    """Layers that keep a window of tokens."""
+    window_tokens: Positive | None = None
+    sparse_top_k_tokens: Positive | None = None
+    """Sparse attention: tokens read per decode step (all are kept)."""
+    mla: MlaShape | None = None
+    linear: LinearAttention | None = None
+
+
+class Mlp(Noun):
+    """Feed-forward part of the dense layers."""
+
+    intermediate_size: Count
+    gated: bool = True
+    """Three matrices (gate, up, down) instead of two."""
+    bias: bool = False
+
+
+class Moe(Noun):
+    """Mixture-of-experts layers."""
+
+    layers: Positive
+    experts: Positive
+    experts_per_token: Positive
+    expert_intermediate_size: Positive
+    shared_intermediate_size: Count = 0
+    """All shared experts together."""
+    gated: bool = True
+    bias: bool = False
+    router_bias: bool = False
+
+
+class Vision(Noun):
+    """The image encoder in front of a decoder."""
+
+    params: Positive
+    tokens_per_image: Positive
+    """Prompt tokens that one image of the default size becomes."""
+    hidden_size: Positive | None = None
+    layers: Positive | None = None
+    patches_per_token: Positive = 1
+    """Encoder patches merged into one prompt token."""
+    source: Source
+
+
+class ModelShape(Noun):
+    """The tensors of a decoder, in the words of its published configuration."""
+
+    hidden_size: Positive
+    layers: Positive
+    vocab_size: Positive
+    tie_word_embeddings: bool = False
+    norms_per_layer: Count = 2
+    """Norm vectors of hidden size in one layer (Gemma 2 and 3 have four)."""
+    norm_bias: bool = False
+    attention: Attention
+    mlp: Mlp | None = None
+    """Dense layers; absent when every layer is a mixture of experts."""
+    dense_layers: Count = 0
+    """Layers with a dense feed-forward part."""
+    moe: Moe | None = None
+    other_params: Count = 0
+    """Weights that the fields above do not describe (per-block variants), all used for each token."""
+    source: Source
+
+
+class PublishedCounts(Noun):
+    """Parameter counts as the publisher states them."""
+
+    total: Positive
+    active: Positive | None = None
+    source: Source
+
+
+class Model(CatalogEntry):
+    """A language model."""
+
+    kind: Literal["model"] = "model"
+    family: str
+    native_format: Literal["bf16", "fp8", "int8", "mxfp4", "int4", "nvfp4"]
+    """Format of the published checkpoint."""
+    max_context_tokens: Positive
+    published: PublishedCounts | None = None
+    active_excludes_embedding: bool = False
+    """The publisher's count of active parameters leaves out the input embedding (gpt-oss)."""
+    shape: ModelShape
+    vision: Vision | None = None

@@ -1,0 +1,33 @@
+"""Formats of weights and of the KV cache."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+
+
+class NumberFormat(CatalogEntry):
+    """A format of weights or of the KV cache."""
+
+    kind: Literal["format"] = "format"
+    weights: bool
+    """May store weights."""
+    kv: bool
+    """May store the KV cache."""
+    bits: Annotated[Decimal, Field(gt=0)]
+    """Bits per value, scales included."""
+    nominal_bits: Positive
+    """Bits of the value itself, compared with a minimum that the user asks for."""
+    rate: Literal["bf16", "fp8", "int8", "fp4"]
+    """The peak rate that multiplies it where the accelerator has that path natively; else the 16-bit rate."""
+    by_default: bool
+    """Tried when the problem does not name formats."""
+    expert_multiple: Positive = 1
+    """Expert matrices are padded along one side to a multiple of this."""
+    moe_attention_format: str | None = None
+    """Format of the attention weights in mixture-of-experts checkpoints of this format, if another one."""
+    source: Source
