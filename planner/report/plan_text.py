@@ -132,7 +132,11 @@ def _runners_up(plan: Plan) -> RenderableType | None:
             dearer = f"\n{other.cost_usd_per_hour / plan.cost_usd_per_hour - 1:+.1%}".replace("%", " %")
         fleet = f"{other.gpus:,} × {other.gpu}\n{numbers.count(other.replicas, 'replica')}"
         rows.append(
-            (fleet, f"{numbers.usd(other.cost_usd_per_hour)}/h{dearer}", f"{other.option}\n{other.why}")
+            (
+                fleet,
+                f"{numbers.usd(other.cost_usd_per_hour)}/h{dearer}",
+                f"{other.option}\n{_reason(other.why)}",
+            )
         )
     return section("Next best, and why not", table(("fleet", "cost", "option and reason"), rows, right=[1]))
 
@@ -205,3 +209,9 @@ def _provenance(plan: Plan) -> RenderableType:
     if made.timing_s:
         line += ", " + ", ".join(f"{step} {numbers.seconds(took)}" for step, took in made.timing_s.items())
     return Group(Text(), Text(line, style="dim"))
+
+
+def _reason(why: str) -> str:
+    """The reason without the difference in cost, which has a column of its own."""
+    first, _, rest = why.partition("; ")
+    return rest if rest and "more" in first else why

@@ -1,6 +1,11 @@
-"""Writes plans.yaml anew: `.venv/bin/python tests/golden/update.py`. Look at what it changes."""
+"""Writes plans.yaml and the README's plan anew: `.venv/bin/python tests/golden/update.py`.
+
+Look at what it changes before you keep it.
+"""
 
 from pathlib import Path
+
+import readme
 
 import planner
 
@@ -28,3 +33,4 @@ def row(path):
 if __name__ == "__main__":
     table = HEADER + "".join(row(path) for path in sorted(PROBLEMS.glob("*.yaml")))
     (HERE / "plans.yaml").write_text(table, encoding="utf-8")
+    readme.update()
