@@ -16,6 +16,7 @@ from planner.app.one_configuration import (
     median_policy,
     option_text,
     rule_title,
+    without_effect,
 )
 from planner.app.pools import latency_document, memory_document
 from planner.candidates.market import lots as market_lots
@@ -32,6 +33,7 @@ from planner.steptime.step import step_time_s
 
 _HOUR_S = 3600.0
 _MILLION = 1e6
+_CARRIED = 0.999
 
 
 def estimate(
@@ -127,7 +129,8 @@ def _document(
     output = rate * asked.traffic.output_mean_tokens
     storage = asked.catalog.storage("local-nvme")
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
-    if rps is not None and float(load.concurrency[0]) >= full * 0.999:
+    warnings += without_effect(asked)
+    if rps is not None and (rate < rps * _CARRIED or float(load.concurrency[0]) >= full * _CARRIED):
         warnings.append(
             f"{rps:g} requests/s is more than one replica carries; shown at {rate:.3g} requests/s"
         )

@@ -14,6 +14,7 @@ from planner.candidates.enumerate import enumerate_candidates, heads_divide
 from planner.candidates.market import lots as market_lots
 from planner.candidates.space import search_space
 from planner.constraints import planning_rules
+from planner.errors import Fault
 from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
 from planner.performance.load import LoadPolicy
@@ -94,6 +95,9 @@ def ask(
     accelerator, found_engine = names.accelerator(gpu), names.engine(engine)
     names.number_format("--weights", weights, of_kv=False)
     names.number_format("--kv", kv, of_kv=True)
+    if context is not None and context < isl + osl:
+        found, needed = f'"{context}"', f"at least the {isl + osl:,} tokens of a request, input and output"
+        names.faults.append(Fault(where, "--context", found, needed, f'"{isl + osl}"'))
     names.done()
     assert accelerator is not None
     assert found_engine is not None
@@ -181,6 +185,13 @@ def build(asked: Asked, overlays: tuple[Path, ...]) -> Built | None:
     )
 
 
+def without_effect(asked: Asked) -> list[str]:
+    """Choices that change nothing for this model."""
+    if asked.ep > 1 and not asked.facts.experts:
+        return [f"{asked.entry.id} has no experts: expert parallelism over {asked.ep} GPUs changes nothing"]
+    return []
+
+
 def cannot_run(
     asked: Asked, built: Built | None, context: int, max_batch: int | None
 ) -> tuple[CannotRun, ...]:
@@ -208,9 +219,14 @@ def cannot_run(
         need = resident + -(-wanted // ranks) * float(fit.sequence_bytes[0])
         usable = float(built.specs.capacity_bytes[0] * built.specs.engine_utilization[0])
         text = (
-            f"{wanted} sequence{'s' if wanted > 1 else ''} of {asked.traffic.kv_tokens:,} tokens on one GPU"
+            f"{wanted:,} sequence{'s' if wanted > 1 else ''} of {asked.traffic.kv_tokens:,} tokens on one GPU"
         )
-        reasons.append(_reason("vram", need, usable, "B", text))
+        if need > usable:
+            reasons.append(_reason("vram", need, usable, "B", text))
+        else:
+            limit = float(fit.max_sequences[0])
+            text = f"running sequences at most of {asked.engine.id}"
+            reasons.append(_reason("batch", wanted, limit, "sequences", text))
     return tuple(reasons)
 
 
@@ -226,7 +242,7 @@ def _shape_reasons(asked: Asked) -> list[CannotRun]:
         text = "GPUs of one tensor-parallel group against those of one server or rack"
         reasons.append(_reason("interconnect", group, lot.group_limit_gpus, "GPUs", text))
     if asked.pp > facts.layers:
-        reasons.append(_reason("divisibility", asked.pp, facts.layers, "layers", "pipeline stages"))
+        reasons.append(_reason("divisibility", asked.pp, facts.layers, "layers", "one pipeline stage holds at least one layer"))
     if not reasons:
         text = "experts spread over all GPUs of a stage, or over one"
         reasons.append(_reason("divisibility", asked.ep, group, "GPUs", text))

@@ -20,7 +20,7 @@ from planner.schema.measurement import Measurement
 from planner.schema.validation import PredictedRow, Validation
 
 _NUMBERS = ("output_tokens_per_s", "ttft_ms", "tpot_ms", "itl_ms", "max_rps")
-NO_MEMORY = "the planner finds no room for one sequence beside the weights"
+NO_MEMORY = "no room for one sequence beside the weights"
 
 
 def validate(measurements: Path, overlays: tuple[Path, ...] = ()) -> Validation:

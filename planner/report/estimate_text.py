@@ -24,8 +24,8 @@ def refusal(estimate: Estimate | Curve) -> list[RenderableType | None]:
     rows = [
         (
             f"{reason.id}\n{reason.text}" if reason.text else reason.id,
-            numbers.quantity(reason.value, reason.unit),
-            numbers.quantity(reason.limit, reason.unit),
+            "" if reason.value is None else numbers.quantity(reason.value, reason.unit),
+            "" if reason.limit is None else numbers.quantity(reason.limit, reason.unit),
         )
         for reason in estimate.cannot_run
     ]

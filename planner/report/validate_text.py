@@ -26,6 +26,8 @@ _TITLES = {
     "itl": "Mean gap between tokens",
     "max rate": "Largest rate within the p99 limits of the row",
 }
+_HEADING = "Errors of rows without speculation and without doubts, predicted over measured"
+_NOTHING = "No errors: no predicted row states a measured number, or all are doubtful or use speculation"
 
 
 def encode(validation: Validation) -> bytes:
@@ -50,7 +52,7 @@ def view(validation: Validation, lines: Sequence[ErrorLine]) -> RenderableType:
             f"{validation.calibration}",
             style="bold",
         ),
-        Text("Errors of rows without speculation and without doubts, predicted over measured", style="dim"),
+        Text(_HEADING if lines else _NOTHING, style="dim"),
     ]
     for number, title in _TITLES.items():
         rows = [line for line in lines if line.number == number]

@@ -54,6 +54,8 @@ def _file_points(path: Path, data: bytes, digest: str, faults: list[Fault]) -> l
     except InputError as problem:
         faults += problem.faults
         return []
+    if not runs:
+        faults.append(Fault(str(path), "", "an empty list", _EXPECTED))
     points: list[BenchmarkPoint] = []
     for where, value in runs:
         reading = Reading(where, value, digest, faults)
