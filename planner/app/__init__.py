@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.app.accuracy import error_lines
 from planner.app.benchmark_runs import Flags
 from planner.app.calibrate import calibrate
+from planner.app.choice_loss import choice_losses, fitted_choices, left_out_choices
 from planner.app.curve import curve
 from planner.app.data import (
     add_model,
@@ -31,11 +32,14 @@ __all__ = [
     "catalog_list",
     "catalog_show",
     "chart_points",
+    "choice_losses",
     "curve",
     "error_lines",
     "estimate",
     "fit",
     "fit_reference",
+    "fitted_choices",
+    "left_out_choices",
     "plan",
     "reference",
     "rules_check",

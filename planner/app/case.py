@@ -28,6 +28,7 @@ from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
 from planner.schema.evaluation import Evaluation
 from planner.schema.facts import ModelFacts
+from planner.schema.lengths import Lengths
 from planner.schema.policy import Policy
 from planner.schema.problem import Fleet, Headroom, Problem, Workload
 from planner.schema.rules import PlanningRule
@@ -107,20 +108,14 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     policy = policy_of(catalog)
     archetype = catalog.archetype(workload.archetype) if workload.archetype else None
     slo = workload.slo if workload.slo != Slo() or archetype is None else archetype.slo
-    lengths = workload.lengths or (archetype.lengths if archetype else None)
-    length_file = lengths.trace if lengths else workload.demand.trace
-    lengths_trace = _trace(length_file, folder)
+    stated = workload.lengths or (archetype.lengths if archetype else None)
+    lengths = stated or Lengths(trace=workload.demand.trace)
+    lengths_trace = _trace(lengths.trace, folder)
     demand_trace = _trace(workload.demand.trace, folder)
-    if lengths is None:
-        from planner.schema.lengths import Lengths
-
-        lengths = Lengths(trace=workload.demand.trace)
     limits_s = latency_limits_s(slo)
     peak, mean = peak_and_mean_rps(workload.demand, demand_trace)
     facts = model_facts(model)
-    tokens_per_image = facts.tokens_per_image
-    if workload.images is not None and workload.images.tokens_per_image is not None:
-        tokens_per_image = workload.images.tokens_per_image
+    tokens_per_image = _tokens_per_image(workload, facts)
     confidence = float(problem.confidence or policy.default_confidence_fraction)
     return Case(
         workload=workload,
@@ -139,6 +134,25 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
         own_model=catalog.model(workload.model) is None,
         confidence=confidence,
     )
+
+
+def _tokens_per_image(workload: Workload, facts: ModelFacts) -> int:
+    """Prompt tokens of one image: as stated, else the model's own.
+
+    Raises:
+        InputError: images for a model without an image encoder.
+    """
+    if workload.images is None:
+        return 0
+    stated = workload.images.tokens_per_image
+    if stated is None and not facts.vision_params:
+        raise input_error(
+            "problem",
+            f"workloads.{workload.name}.images",
+            f"images for {facts.id}",
+            "a model with an image encoder, or tokens_per_image",
+        )
+    return stated or facts.tokens_per_image
 
 
 def assess(

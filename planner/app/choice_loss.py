@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from planner.app.accuracy import scored
+from planner.app.fit_reference import ReferenceFit
+from planner.performance.rows import predict_rows
 from planner.performance.shrinkage import Spread, shared_factor
 from planner.physics.arrays import FloatArray, IntArray
+from planner.schema.catalog import Calibration, Parameter
 from planner.schema.measurement import Measurement
-from planner.schema.validation import PredictedRow
+from planner.schema.validation import ChoiceLoss, PredictedRow
 
 LIMITS_MS = (15.0, 20.0, 30.0, 50.0)
 """Limits on TPOT of the comparison."""
@@ -32,21 +35,6 @@ class Choice:
     """Output tokens/s per GPU."""
     measured_tpot_ms: float
     measured_rate: float
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceLoss:
-    """Mean loss under one limit."""
-
-    limit_ms: float
-    groups: int
-    """Those in which some measured choice keeps the limit, and there is something to choose."""
-    loss: float
-    """Mean share of the best that is lost."""
-    over: float
-    """Share of groups whose pick breaks the limit by more than a tenth."""
-    none: float
-    """Share of groups in which no choice seemed to keep the limit."""
 
 
 def choice_losses(choices: Iterable[Choice]) -> tuple[ChoiceLoss, ...]:
@@ -108,6 +96,36 @@ def rate_per_gpu(row: Measurement, ttft_ms: float, tpot_ms: float) -> float:
     return row.requests * row.output_tokens / busy_s / row.gpus
 
 
+def fitted_choices(found: ReferenceFit, calibration: Calibration) -> tuple[Choice, ...]:
+    """Choices as the calibration predicts them."""
+    predicted = predict_rows(found.rows.prepared.specs(calibration), found.rows.loads, calibration)
+    rows = found.rows.measurements
+    ttft_ms, tpot_ms = predicted.ttft_s[: len(rows)] * 1e3, predicted.tpot_s[: len(rows)] * 1e3
+    return _choices(found, {index: (ttft_ms[index], tpot_ms[index]) for index in range(len(rows))})
+
+
+def left_out_choices(found: ReferenceFit) -> tuple[Choice, ...]:
+    """Choices as predicted while the pair of model and GPU was left out of the fit."""
+    seen = found.observations
+    times_ms = seen.measured * np.exp(found.left_out["pair"]) * 1e3
+    both: dict[str, dict[int, float]] = {
+        number: dict(zip(seen.row[picked].tolist(), times_ms[picked].tolist(), strict=True))
+        for number in ("ttft", "tpot")
+        for picked in [seen.number == number]
+    }
+    return _choices(
+        found, {row: (both["ttft"][row], tpot) for row, tpot in both["tpot"].items() if row in both["ttft"]}
+    )
+
+
+def _choices(found: ReferenceFit, times_ms: Mapping[int, tuple[float, float]]) -> tuple[Choice, ...]:
+    return choices(
+        PredictedRow(found.rows.measurements[row], "", "", ttft_ms=float(ttft), tpot_ms=float(tpot))
+        for row, (ttft, tpot) in times_ms.items()
+        if np.isfinite(ttft) and np.isfinite(tpot)
+    )
+
+
 # -- own rows -----------------------------------------------------------------------------------------------
 
 
@@ -138,6 +156,34 @@ def after_own_rows(
         shared = shared_factor(lambda b, start=start: start - b, spread(ordered[0]))  # type: ignore[misc]
         after[rest] = log_ratios[rest] + np.log(shared.factor)
     return after
+
+
+def own_row_errors(found: ReferenceFit, sigma_log: Mapping[str, Parameter]) -> FloatArray:
+    """Log ratios of TPOT by observation, NaN for others: pair left out of the fit, then own rows seen.
+
+    A configuration is a model, GPU, engine and weight format, over all layouts and lengths: what
+    `planner calibrate` gives one factor.
+    """
+    picked = np.flatnonzero(found.observations.number == "tpot")
+    rows = found.observations.row[picked]
+    items = [found.rows.configurations[row] for row in rows]
+
+    def spread(index: int) -> Spread:
+        def sigma(kind: str) -> float:
+            own = f"tpot_{kind}_moe" if items[index].model.experts else f"tpot_{kind}"
+            return sigma_log[own].value
+
+        return Spread.of(sigma("new"), sigma("known"))
+
+    after = after_own_rows(
+        found.left_out["pair"][picked],
+        [(item.model.id, item.accelerator.id, item.engine.id, item.weights.id) for item in items],
+        found.rows.loads.requests[rows],
+        spread,
+    )
+    result = np.full(len(found.observations), np.nan)
+    result[picked] = after
+    return result
 
 
 def _spread_over(ordered: IntArray) -> tuple[IntArray, IntArray]:

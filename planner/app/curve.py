@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from planner.app.one_configuration import (
+    Asked,
     Built,
     ask,
     build,
@@ -17,8 +18,10 @@ from planner.app.one_configuration import (
     median_policy,
     option_text,
     rule_title,
+    without_effect,
 )
 from planner.app.pools import latency_document, memory_document
+from planner.errors import input_error
 from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
 from planner.performance.load import Load, LoadPolicy, Replicas
 from planner.performance.replica import replicas
@@ -33,6 +36,7 @@ PROBES = 64
 """Loads between the last that keeps the limits and the first that does not."""
 _NEAR_FULL = 0.995
 _ROUNDING = 1.0 + 1e-9
+_GAPS = ("itl", "tpot")
 
 
 def curve(
@@ -81,6 +85,7 @@ def curve(
         memory_utilization=memory_utilization,
         overlays=overlays,
     )
+    _refuse_gaps(osl, slo_s or {})
     built = build(asked, overlays)
     reasons = cannot_run(asked, built, max(context or 0, isl + osl), max_batch)
     if reasons or built is None:
@@ -96,7 +101,16 @@ def curve(
         float(batch),
         "concurrency" if rps_max is None else "rate",
     )
-    return _answer(built, replica, _loads(replica, concurrency_max, rps_max), dict(slo_s or {}))
+    loads = _loads(replica, concurrency_max, rps_max)
+    return _answer(asked, built, replica, loads, rps_max, dict(slo_s or {}))
+
+
+def _refuse_gaps(osl: int, slo_s: Mapping[str, float]) -> None:
+    """An answer of one token has no gap between tokens that a limit could hold for."""
+    gaps = [name for name in slo_s if name.startswith(_GAPS)]
+    if osl == 1 and gaps:
+        found = f"{' and '.join(gaps)} with answers of one token"
+        raise input_error("planner curve", "--slo", found, "limits on ttft or e2e, or a larger --osl")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +142,25 @@ def _loads(replica: _Replica, concurrency_max: int | None, rps_max: float | None
     return np.unique(np.round(np.geomspace(1.0, top, POINTS)))
 
 
-def _answer(built: Built, replica: _Replica, loads: FloatArray, slo_s: dict[str, float]) -> Curve:
+def _answer(
+    asked: Asked,
+    built: Built,
+    replica: _Replica,
+    loads: FloatArray,
+    rps_max: float | None,
+    slo_s: dict[str, float],
+) -> Curve:
     load = replica.at(loads)
     points = _points(replica, loads, load, slo_s)
     knee = max(points, key=lambda point: point.power)
     item = built.candidates.configurations[0]
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
-    if knee is points[-1]:
+    warnings += without_effect(asked)
+    if knee is points[-1] and len(points) > 1:
         warnings.append("the knee is the last point: it may lie at a larger load")
+    carried = points[-1].rate_rps
+    if rps_max is not None and carried < rps_max * _NEAR_FULL:
+        warnings.append(f"one replica carries no more than {carried:.3g} requests/s: the range ends there")
     largest, broken_by = _largest(replica, loads, load, slo_s)
     return Curve(
         model=item.model.id,
@@ -171,7 +196,7 @@ def _points(
                 rate_rps=rate,
                 output_tokens_per_s=rate * answer,
                 power=rate * answer / e2e_s if finite else 0.0,
-                **latency_document(load, index),
+                **(latency_document(load, index) | ({"itl_s": {}, "tpot_s": {}} if answer <= 1.0 else {})),
                 keeps_slo=bool(kept[index]) if slo_s else None,
             )
         )

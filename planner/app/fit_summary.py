@@ -7,6 +7,7 @@ from datetime import date
 
 import numpy as np
 
+from planner.app.choice_loss import own_row_errors
 from planner.app.fit_reference import ReferenceFit
 from planner.physics.arrays import FloatArray
 from planner.queueing.lengths import normal_score
@@ -19,18 +20,23 @@ SIGMA_LOW, SIGMA_HIGH = 0.05, 1.0
 SPREAD_SOURCE = "spread"
 _NUMBERS = ("throughput", "tpot", "ttft")
 CONFIDENCE = 0.8
+OWN_ROWS_KEY = "own_rows"
+"""Errors of left-out pairs after a factor from three of their rows."""
 
 
 def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
     """The calibration with rounded values, spreads, known pairs, errors by class and date."""
     calibration = with_values(found.calibration, _rounded(found.calibration))
+    sigmas = _sigmas(found)
+    own = own_row_errors(found, sigmas)
     record = FitRecord(
         rows=int((found.weights > 0).sum()),
         fitted=sum(item.prior_log_sigma is not None for _, item in parameters_of(calibration)),
         errors={
             way: dict(_errors(found, logs))
             for way, logs in {"fit": found.log_ratios, **found.left_out}.items()
-        },
+        }
+        | {OWN_ROWS_KEY: dict(_errors(found, own))},
         coverage={number: _coverage(found, number) for number in _NUMBERS},
     )
     sources = dict(calibration.sources)
@@ -42,7 +48,7 @@ def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
             "fit": record,
             "sources": sources,
             "known": _known(found),
-            "sigma_log": _sigmas(found),
+            "sigma_log": sigmas,
         }
     )
 
@@ -84,8 +90,9 @@ def _errors(found: ReferenceFit, logs: FloatArray) -> Iterator[tuple[str, FitErr
     for number in (*_NUMBERS, "first-token"):
         sign = -1.0 if number == "throughput" else 1.0
         for name, picked in classes(found, number):
-            if picked.any():
-                yield f"{number}: {name}", _error(np.exp(sign * logs[picked]))
+            chosen = picked & np.isfinite(logs)
+            if chosen.any():
+                yield f"{number}: {name}", _error(np.exp(sign * logs[chosen]))
 
 
 def _error(ratios: FloatArray) -> FitError:

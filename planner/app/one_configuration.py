@@ -226,7 +226,7 @@ def cannot_run(
         else:
             limit = float(fit.max_sequences[0])
             text = f"running sequences at most of {asked.engine.id}"
-            reasons.append(_reason("batch", wanted, limit, "sequences", text))
+            reasons.append(_reason("max-batch", wanted, limit, "sequences", text))
     return tuple(reasons)
 
 
@@ -242,7 +242,15 @@ def _shape_reasons(asked: Asked) -> list[CannotRun]:
         text = "GPUs of one tensor-parallel group against those of one server or rack"
         reasons.append(_reason("interconnect", group, lot.group_limit_gpus, "GPUs", text))
     if asked.pp > facts.layers:
-        reasons.append(_reason("divisibility", asked.pp, facts.layers, "layers", "one pipeline stage holds at least one layer"))
+        reasons.append(
+            _reason(
+                "divisibility",
+                asked.pp,
+                facts.layers,
+                "layers",
+                "one pipeline stage holds at least one layer",
+            )
+        )
     if not reasons:
         text = "experts spread over all GPUs of a stage, or over one"
         reasons.append(_reason("divisibility", asked.ep, group, "GPUs", text))

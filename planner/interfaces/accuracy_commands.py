@@ -82,7 +82,11 @@ def calibrate(
     _write(out, calibration_yaml.encode(calibration))
     if docs is not None:
         points = use_cases.chart_points(found)
-        _write(docs, accuracy_page.encode(calibration, points))
+        losses = (
+            use_cases.choice_losses(use_cases.fitted_choices(found, calibration)),
+            use_cases.choice_losses(use_cases.left_out_choices(found)),
+        )
+        _write(docs, accuracy_page.encode(calibration, points, losses))
         for name, picture in accuracy_page.pictures(points).items():
             _write(docs.with_name(name), picture)
     answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))

@@ -25,7 +25,8 @@ def read_table(path: Path, expected: str) -> list[tuple[str, list[str]]]:
     try:
         data = path.read_bytes()
     except OSError as problem:
-        raise input_error(name, "", (problem.strerror or "no file").lower(), expected) from problem
+        found = "a folder" if path.is_dir() else (problem.strerror or "no file").lower()
+        raise input_error(name, "", found, expected) from problem
     if len(data) > MAX_BYTES:
         raise input_error(name, "", f"{len(data):,} bytes", f"at most {MAX_BYTES:,} bytes")
     text = _decoded(name, data)

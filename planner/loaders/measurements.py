@@ -41,7 +41,7 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
     Raises:
         InputError: unknown or missing columns, bad cells, repeated ids; all at once.
     """
-    lines = read_table(path, f"a header with {', '.join(_PUBLIC_NEEDED)}")
+    lines = read_table(path, f"a table of measurements (CSV) with the columns {', '.join(_PUBLIC_NEEDED)}")
     where, header = lines[0]
     columns, needed, read = _layout(where, header)
     faults = header_faults(where, header, columns, needed)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from planner.report.fit_reference_text import HEADINGS, percents
 from planner.schema.catalog import Calibration, FitError, FitRecord
+from planner.schema.validation import ChoiceLoss
 from planner.steptime.calibration_paths import parameters_of
 
 Points = Mapping[str, Sequence[tuple[float, float, bool]]]
@@ -17,6 +18,12 @@ _TITLES = {
     "throughput": "Output tokens per second",
 }
 _BAD_MEDIAN, _BAD_P90 = 0.20, 0.45
+_CHOICE = (
+    "Among the measured configurations and loads of one model, GPU and pair of lengths, the one with the "
+    "most predicted tokens per second and GPU within a limit on TPOT is picked. Loss: the share of the best "
+    "measured one that the pick lacks; 1 where the pick breaks the limit by more than a tenth, or where "
+    "nothing seems to keep it. Predictions are medians, without the margin of planning.",
+)
 _UNCOVERED = (
     "Requests that all start at once (`burst` rows): the host and the drain of the last answers rule them; "
     "they are scored by `planner validate` and not fitted.",
@@ -28,8 +35,12 @@ _UNCOVERED = (
 )
 
 
-def encode(calibration: Calibration, points: Points) -> bytes:
-    """The page."""
+def encode(
+    calibration: Calibration,
+    points: Points,
+    losses: tuple[Sequence[ChoiceLoss], Sequence[ChoiceLoss]] = ((), ()),
+) -> bytes:
+    """The page; the losses of choices are those of the calibration, and with each pair left out."""
     record = calibration.fit
     assert record is not None, "a fitted calibration carries its record"
     lines = [
@@ -54,6 +65,15 @@ def encode(calibration: Calibration, points: Points) -> bytes:
         "",
         "The sigma that covers a pair comes from the other pairs.",
         "",
+        "## After three own rows",
+        "",
+        "TPOT of each pair left out of the fit, then with one factor from three rows of the configuration "
+        "(model, GPU, engine and weight format; the rows with the least, the middle and the most requests "
+        "in flight), as `planner calibrate` makes it. Errors are those of the other rows.",
+        "",
+        *own_rows(record),
+        "",
+        *(["## Choice under a limit", "", *_CHOICE, "", *choice_rows(*losses), ""] if losses[0] else []),
         "## Bad classes",
         "",
         *_bad(record),
@@ -104,6 +124,35 @@ def error_rows(record: FitRecord) -> list[str]:
             f"| {name} | {error.rows:,} | {' | '.join(percents(error))} | {' | '.join(percents(out[name]))} "
             f"| {' | '.join(others)} |"
         )
+    return lines
+
+
+def own_rows(record: FitRecord) -> list[str]:
+    """Errors of TPOT before and after rows of one's own."""
+    before, after = record.errors["pair"], record.errors.get("own_rows", {})
+    return [
+        "| class | rows | median before | P90 | rows | bias after | median | mean | P90 |",
+        "| --- |" + " ---: |" * 8,
+        *(
+            f"| {name} | {before[name].rows:,} | {before[name].median:.1%} | {before[name].p90:.1%} "
+            f"| {error.rows:,} | {' | '.join(percents(error))} |"
+            for name, error in after.items()
+        ),
+    ]
+
+
+def choice_rows(fit: Sequence[ChoiceLoss], left_out: Sequence[ChoiceLoss]) -> list[str]:
+    """Mean losses by limit: of the calibration, then with each pair left out."""
+    lines = [
+        "| TPOT limit | groups | loss | over the limit | nothing found | pair left out: groups | loss "
+        "| over the limit | nothing found |",
+        "| ---: |" + " ---: |" * 8,
+    ]
+    for one, other in zip(fit, left_out, strict=True):
+        cells = [
+            f"{loss.groups} | {loss.loss:.2f} | {loss.over:.0%} | {loss.none:.0%}" for loss in (one, other)
+        ]
+        lines.append(f"| {one.limit_ms:g} ms | {' | '.join(cells)} |")
     return lines
 
 

@@ -9,6 +9,8 @@ from planner.report.parts import section, table
 from planner.schema.catalog import Calibration, FitError
 from planner.steptime.calibration_paths import parameters_of
 
+_TITLES = {"fit": "In the fit", "own_rows": "Pair left out, then three own rows of each configuration"}
+
 
 def view(calibration: Calibration) -> RenderableType:
     """The page of a fit."""
@@ -19,7 +21,7 @@ def view(calibration: Calibration) -> RenderableType:
         Text(f"{record.fitted} numbers fitted to {record.rows:,} numbers of rows", style="bold")
     ]
     for way, errors in record.errors.items():
-        title = "In the fit" if way == "fit" else f"One {way} left out at a time"
+        title = _TITLES.get(way, f"One {way} left out at a time")
         parts.append(section(title, table(("class", *HEADINGS), map(_line, errors.items()), right=RIGHT)))
     inside = [(number, f"{share:.1%}") for number, share in record.coverage.items()]
     parts.append(

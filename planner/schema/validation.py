@@ -42,3 +42,18 @@ class ErrorLine:
     median: float
     mean: float
     p90: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceLoss:
+    """What predictions lose under one limit on TPOT when they choose among measured configurations."""
+
+    limit_ms: float
+    groups: int
+    """Those in which some measured choice keeps the limit, and there is something to choose."""
+    loss: float
+    """Mean share of the best that is lost."""
+    over: float
+    """Share of groups whose pick breaks the limit by more than a tenth."""
+    none: float
+    """Share of groups in which no choice seemed to keep the limit."""

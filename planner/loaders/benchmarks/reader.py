@@ -73,7 +73,7 @@ def _bytes(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as problem:
-        found = (getattr(problem, "strerror", None) or str(problem)).lower()
+        found = "a folder" if path.is_dir() else (getattr(problem, "strerror", None) or str(problem)).lower()
         raise InputError([Fault(str(path), "", found, "a benchmark file")]) from problem
     if len(data) > MAX_BYTES:
         raise InputError([Fault(str(path), "", "a larger file", f"at most {MAX_BYTES:,} bytes")])
