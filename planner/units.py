@@ -78,6 +78,14 @@ _BITS = re.compile(r"^([kMGT]?)(?:bit/s|b/s|bps)$")
 _QUANTITY = re.compile(r"^\s*([-+]?[0-9][0-9_,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(\S.*?)?\s*$")
 
 
+def _meant(number: str, dimension: Dimension) -> str:
+    """The number without a unit as it was meant: 0.3 for a share is 30 %, not 0.3 %."""
+    if dimension is not FRACTION:
+        return number
+    exact = Decimal(number)
+    return _plain(exact * 100) if exact.is_finite() and 0 < exact < 1 else number
+
+
 def parse(text: object, dimension: Dimension) -> Decimal:
     """Read ``"1500 ms"`` as ``Decimal("1.5")`` (in the base unit of the dimension).
 
@@ -87,10 +95,7 @@ def parse(text: object, dimension: Dimension) -> Decimal:
     expected = f'a {dimension.name} with its unit, such as "{dimension.example}"'
     if isinstance(text, int | float | Decimal) and not isinstance(text, bool):
         unit = dimension.example.split()[-1]
-        # 0.3 for a share is 30 %, not 0.3 %.
-        exact = Decimal(str(text))
-        meant = exact * 100 if dimension is FRACTION and exact.is_finite() and 0 < exact < 1 else text
-        raise UnitError(_plain(text), expected, f'"{_plain(meant)} {unit}"')
+        raise UnitError(_plain(text), expected, f'"{_meant(_plain(text), dimension)} {unit}"')
     if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
         raise UnitError(text, expected)
     match = _QUANTITY.match(text)
@@ -98,7 +103,8 @@ def parse(text: object, dimension: Dimension) -> Decimal:
         raise UnitError(text, expected)
     number, unit = match.group(1).replace(",", "").replace("_", ""), match.group(2)
     if unit is None:
-        raise UnitError(text, expected, f'"{number} {dimension.example.split()[-1]}"')
+        meant = _meant(number, dimension)
+        raise UnitError(text, expected, f'"{meant} {dimension.example.split()[-1]}"')
     factor = dimension.units.get(unit)
     if factor is None:
         near = [known for known in dimension.units if known.lower() == unit.lower()]

@@ -33,7 +33,7 @@ FEWEST_TTFT_ROWS = 2
 """One row makes TTFT worse than none."""
 MS = 1e3
 WIDEST = 20.0
-"""Factors beyond it, or below its inverse, are mistakes of the flags."""
+"""Factors beyond it, or below its inverse, are mistakes of the flags or of units: refused."""
 LARGEST_SIGMA = 2.0
 
 
@@ -63,6 +63,7 @@ def calibrate(
     assert runs is not None, "without runs there are faults"
     target = _target(out, _id(runs))
     fit = _Fit(runs)
+    fit.refuse_far()
     step = fit.step_factor()
     ttft = fit.ttft_factor(step)
     entry = fit.entry(target.stem, step, ttft, benchmarks)
@@ -118,6 +119,25 @@ class _Fit:
             )
             for run, is_known in zip(self.runs.runs, known, strict=True)
             if not is_known
+        ]
+        if faults:
+            raise InputError(faults)
+
+    def refuse_far(self) -> None:
+        """Runs so far from the prediction that the file, or a flag, must mean something else.
+
+        Raises:
+            InputError: naming each of them.
+        """
+        faults = [
+            Fault(
+                run.point.where,
+                "",
+                f"{measured * MS:.3g} ms per output token, against {predicted * MS:.3g} ms predicted",
+                f"at most a factor of {WIDEST:g} between the two; wrong unit, model, GPU, degree or format",
+            )
+            for run, measured, predicted in zip(self.runs.runs, self.measured, self.bare.tpot_s, strict=True)
+            if not 1.0 / WIDEST <= measured / predicted <= WIDEST
         ]
         if faults:
             raise InputError(faults)

@@ -101,7 +101,8 @@ def fitted_choices(found: ReferenceFit, calibration: Calibration) -> tuple[Choic
     predicted = predict_rows(found.rows.prepared.specs(calibration), found.rows.loads, calibration)
     rows = found.rows.measurements
     ttft_ms, tpot_ms = predicted.ttft_s[: len(rows)] * 1e3, predicted.tpot_s[: len(rows)] * 1e3
-    return _choices(found, {index: (ttft_ms[index], tpot_ms[index]) for index in range(len(rows))})
+    held = np.flatnonzero(predicted.fitting[: len(rows)] >= 1.0)
+    return _choices(found, {index: (ttft_ms[index], tpot_ms[index]) for index in held.tolist()})
 
 
 def left_out_choices(found: ReferenceFit) -> tuple[Choice, ...]:

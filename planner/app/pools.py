@@ -163,7 +163,8 @@ def memory_document(account: MemoryAccount, index: int) -> Memory:
         activations=float(account.activations_bytes[index]),
         framework=float(account.framework_bytes[index]),
         adapters=float(account.adapters_bytes[index]),
-        free=float(account.free_bytes[index]),
+        # What does not fit lacks memory: the reasons say how much.
+        free=max(float(account.free_bytes[index]), 0.0),
         capacity=float(account.capacity_bytes[index]),
     )
 

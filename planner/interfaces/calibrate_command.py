@@ -56,6 +56,12 @@ def calibrate(
 ) -> None:
     """Fit a few factors to your own benchmark files."""
     if reference:
+        own = Checks("planner calibrate")
+        if benchmarks:
+            own.refuse(
+                "--reference", f'"{benchmarks[0]}" beside it', "it alone, or benchmark files without it"
+            )
+        own.done()
         accuracy_commands.calibrate(
             reference=True, measurements=measurements, out=out, docs=docs, date=date, catalog=catalog
         )

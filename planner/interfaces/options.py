@@ -111,7 +111,8 @@ class Checks:
                 expected = (
                     "limits such as ttft_p99=1500ms: ttft, itl, tpot or e2e with mean, p50, p90, p95 or p99"
                 )
-                self.refuse(flag, f'"{part.strip()}"', expected, nearest(name, LIMITS))
+                hint = f'"{name}=1500ms"' if name in LIMITS else nearest(name, LIMITS)
+                self.refuse(flag, f'"{part.strip()}"', expected, hint)
                 continue
             try:
                 value = units.parse(duration, units.SECONDS)

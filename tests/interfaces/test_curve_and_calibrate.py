@@ -48,6 +48,10 @@ def test_a_curve_that_cannot_run_says_no_and_draws_nothing(tmp_path, capsys):
     [
         (["--slo", "ttt_p99=1s"], 'Maybe "ttft_p99"?'),
         (["--slo", "ttft_p99"], '--slo: found "ttft_p99", expected limits such as'),
+        (["--slo", "ttft_p99"], 'Maybe "ttft_p99=1500ms"?'),
+        (["--osl", "1", "--slo", "itl_p99=9ms"], "--slo: found itl_p99 with answers of one token"),
+        (["--context", "1000"], '--context: found "1000", expected at least the 1,200 tokens of a request'),
+        (["--memory-utilization", "0.9"], 'Maybe "90 %"?'),
         (["--slo", "ttft_p99=15"], "expected a duration with its unit"),
         (["--slo", "ttft_p99=1s,ttft_p99=2s"], "each limit once"),
         (["--slo", ""], '--slo: found ""'),
@@ -86,6 +90,28 @@ def test_calibrate_in_words(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (None, "x.json: found an empty list, expected a result of vLLM bench serve"),
+        ({"mean_tpot_ms": 0.009}, "x.json: found 0.009 ms per output token, against"),
+    ],
+)
+def test_files_that_calibrate_refuses(tmp_path, capsys, monkeypatch, change, words):
+    monkeypatch.chdir(tmp_path)
+    run = json.loads(Path(THREE).read_text().splitlines()[0])
+    Path("x.json").write_text("[]" if change is None else json.dumps(run | change))
+    assert cli.run(["calibrate", "x.json", "--gpu", "h100-sxm", "--out", "x.yaml"]) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("x.yaml").exists()
+
+
+def test_a_curve_beyond_the_capacity_says_so(capsys):
+    assert cli.run([*CURVE, "--rps-max", "1000000", "--json"]) == 0
+    (line,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert line.startswith("one replica carries no more than ")
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], "BENCHMARK: found nothing, expected at least one benchmark file"),
@@ -94,6 +120,7 @@ def test_calibrate_in_words(tmp_path, capsys):
         ([THREE, "--out", "x.yaml"], "gpu: found nothing, expected an accelerator of the catalog, or --gpu"),
         ([THREE, "--out", "x.yaml", "--tp", "0"], '--tp: found "0"'),
         ([THREE, "--out", "x.yaml", "--date", "2026-11-21"], "expected it with --reference"),
+        ([THREE, "--reference"], "expected it alone, or benchmark files without it"),
         (["none.json", "--gpu", "h100-sxm", "--out", "x.yaml"], "none.json: found no such file"),
         (
             [THREE, "--gpu", "h100-sxm", "--tp", "3", "--out", "x.yaml"],

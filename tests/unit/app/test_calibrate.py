@@ -322,7 +322,7 @@ def test_places_that_the_catalog_would_not_read_are_refused(tmp_path, name, hint
 
 
 def test_wildly_scattered_runs_are_written_with_the_widest_spread(tmp_path):
-    runs = [slower(tmp_path, factor, one_line(tmp_path)) for factor in (0.05, 20.0, 300.0)]
+    runs = [slower(tmp_path, factor, one_line(tmp_path)) for factor in (0.06, 1.0, 18.0)]
     found = calibrate(runs, Flags(gpu="h100-sxm"), out=tmp_path / "mine.yaml")
     assert step(found).sigma_log_after > 2.0
     (factor,) = load_catalog([tmp_path / "mine.yaml"]).calibration.user_factors
