@@ -6,6 +6,7 @@ from planner.app.accuracy import error_lines
 from planner.app.benchmark_runs import Flags
 from planner.app.calibrate import calibrate
 from planner.app.choice_loss import choice_losses, fitted_choices, left_out_choices
+from planner.app.claims import claims_page
 from planner.app.curve import curve
 from planner.app.data import (
     add_model,
@@ -33,6 +34,7 @@ __all__ = [
     "catalog_show",
     "chart_points",
     "choice_losses",
+    "claims_page",
     "curve",
     "error_lines",
     "estimate",

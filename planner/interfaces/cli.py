@@ -107,16 +107,14 @@ app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
 
-DOCUMENTS = ["problem", "plan", "observation", "reference"]
+DOCUMENTS = ["problem", "plan", "observation", "reference", "claims"]
 
 
 @app.command()
 def schema(
     document: Annotated[
         str,
-        Argument(
-            metavar="DOCUMENT", help="problem, plan, observation, or reference (all keys and rules in words)."
-        ),
+        Argument(metavar="DOCUMENT", help="problem, plan, observation, or the pages reference and claims."),
     ],
     out: OutFile = None,
 ) -> None:
@@ -124,10 +122,11 @@ def schema(
     if document not in DOCUMENTS:
         raise faults.choice_fault("planner schema", "DOCUMENT", document, DOCUMENTS)
     answer = Answer(as_json=True, out=out)
-    if document == "reference":
+    if document in ("reference", "claims"):
         from planner import app as use_cases
 
-        answer.give(lambda: use_cases.reference().encode(), lambda: "")
+        page = use_cases.reference if document == "reference" else use_cases.claims_page
+        answer.give(lambda: page().encode(), lambda: "")
         raise Exit(faults.ANSWERED)
     from planner.report import json_document
 

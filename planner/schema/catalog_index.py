@@ -22,6 +22,7 @@ from planner.schema.catalog import (
     Storage,
     UserFactors,
 )
+from planner.schema.claims import ClaimList
 
 FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "accelerators": Accelerator,
@@ -34,6 +35,7 @@ FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "workloads": Archetype,
     "calibration": Calibration,
     "judgement": Judgement,
+    "claims": ClaimList,
     "user_factors": UserFactors,
 }
 """Folder of the catalog -> the noun that its files hold."""
