@@ -14,6 +14,7 @@ from planner.app.guardrails import guardrails
 from planner.app.pools import PoolCase, pool_document, pools
 from planner.app.run import Run
 from planner.app.states import constraint_states
+from planner.candidates.attributes import unpacked, weights_native
 from planner.candidates.options import Placed
 from planner.constraints.registry import admitted, verdicts
 from planner.explain.runners_up import runners_up
@@ -251,7 +252,7 @@ def _warnings(
             )
         if "across-servers" in pool.option:
             lines.append(f"{pool.id}: a replica spans servers; its stages talk over fleet.network")
-    lines += _unmeasured(chosen, pools_)
+    lines += _remarks(chosen, pools_)
     places = sorted(
         {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
     )
@@ -280,12 +281,14 @@ def _no_warnings(problem: Problem, choice: Choice) -> tuple[str, ...]:
     return (*(cut if choice.status == "unknown" else ()), *_unsearched(problem))
 
 
-def _unmeasured(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
-    """Pools whose predictions rest on no measured rows of their own kind."""
+def _remarks(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
+    """Pools whose weights are unpacked, or whose predictions rest on no measured rows of their own kind."""
     lines = []
     for pool in pools_:
         placed = chosen.found[pool.option][1]
         item = chosen.evaluated[placed.workload].evaluation.candidates.configurations[placed.configuration]
+        if not weights_native(item):
+            lines.append(f"{pool.id}: {unpacked(item)}")
         name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
         if name in IN_WORDS and pool.evidence == "modelled":
             lines.append(f"{pool.id}: {IN_WORDS[name]}; benchmark it before you buy")

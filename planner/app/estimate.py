@@ -19,6 +19,7 @@ from planner.app.one_configuration import (
     without_effect,
 )
 from planner.app.pools import latency_document, memory_document
+from planner.candidates.attributes import unpacked, weights_native
 from planner.candidates.market import lots as market_lots
 from planner.explain.single import bought
 from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
@@ -130,6 +131,7 @@ def _document(
     storage = asked.catalog.storage("local-nvme")
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
     warnings += without_effect(asked)
+    warnings += [] if weights_native(item) else [unpacked(item)]
     if rps is not None and (rate < rps * _CARRIED or float(load.concurrency[0]) >= full * _CARRIED):
         warnings.append(
             f"{rps:g} requests/s is more than one replica carries; shown at {rate:.3g} requests/s"

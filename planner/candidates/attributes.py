@@ -69,6 +69,14 @@ def weights_native(item: Configuration) -> bool:
     return item.weights.rate in item.accelerator.compute.native
 
 
+def unpacked(item: Configuration) -> str:
+    """What happens to weights in a format that the matrix units do not take, in words."""
+    return (
+        f"{item.accelerator.id} has no units for {item.weights.id}; "
+        "weights are unpacked and multiplied at the 16-bit rate"
+    )
+
+
 def configuration_name(item: Configuration) -> str:
     """Unique text of every choice of a configuration, the place left out."""
     parts = [item.accelerator.id, item.engine.id, f"{item.weights.id}+kv-{item.kv.id}", f"tp{item.tp}"]

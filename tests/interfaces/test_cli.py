@@ -92,7 +92,8 @@ def test_version_comes_from_the_installed_distribution():
         (["fit", "--model", "m", "--context", "8k"], '--context: found "8k"'),
         (
             ["schema", "plam"],
-            'DOCUMENT: found "plam", expected one of problem, plan, observation, reference, claims. Maybe "plan"?',
+            'DOCUMENT: found "plam", expected one of problem, plan, observation, reference, claims. '
+            'Maybe "plan"?',
         ),
         (["catalog"], "add-model"),
         ([], "Usage: planner"),
