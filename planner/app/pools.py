@@ -19,7 +19,7 @@ from planner.schema.candidates import Lot
 from planner.schema.catalog import Storage
 from planner.schema.choice import Choice, Option
 from planner.schema.plan import Bound, Memory, Pool, Statistic
-from planner.schema.slo import METRICS, STATISTICS
+from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.steptime.memory import MemoryAccount
 from planner.steptime.step import step_time_s
 
@@ -150,7 +150,7 @@ def latency_document(load: Load, index: int) -> dict[str, Statistic]:
     """``ttft_s`` and so on; statistics without a finite value are left out."""
     documents: dict[str, Statistic] = {}
     for metric in METRICS:
-        values = {name: float(load.latency_s[f"{metric}_{name}"][index]) for name in STATISTICS}
+        values = {name: float(load.latency_s[f"{metric}_{name}"][index]) for name in SHOWN_STATISTICS}
         documents[f"{metric}_s"] = {name: value for name, value in values.items() if math.isfinite(value)}
     return documents
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from planner.performance.open_load import Load, LoadPolicy, Replicas, concurrency_at_cap, measure
 from planner.schema.candidates import FloatArray, IntArray
-from planner.schema.slo import METRICS, STATISTICS
+from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.schema.traffic import Traffic
 
 _HALVINGS = 60
-EVERY_LATENCY = tuple(f"{metric}_{statistic}" for metric in METRICS for statistic in STATISTICS)
+EVERY_LATENCY = tuple(f"{metric}_{statistic}" for metric in METRICS for statistic in SHOWN_STATISTICS)
 
 
 def at_load(

@@ -14,7 +14,7 @@ IntArray = NDArray[np.int64]
 StepFunction = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
 """Rows, decode_sequences, context_tokens, prefill_tokens, prefill_context_tokens, finishing_prompts -> s."""
 
-PERCENTILE = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+PERCENTILE = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
 from planner.schema.plan import Plan, Pool, Statistic
 
-STATISTICS = ("mean", "p50", "p90", "p95", "p99")
+STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p99.9")
 METRICS = (("TTFT", "ttft_s"), ("ITL", "itl_s"), ("TPOT", "tpot_s"), ("E2E", "e2e_s"))
 
 

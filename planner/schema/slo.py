@@ -35,3 +35,6 @@ class Slo(Noun):
 
 METRICS = ("ttft", "itl", "tpot", "e2e")
 STATISTICS = ("mean", "p50", "p90", "p95", "p99")
+"""Those that a limit may name."""
+SHOWN_STATISTICS = (*STATISTICS, "p99.9")
+"""Those that an answer holds."""
