@@ -29,17 +29,15 @@ def read_table(path: Path, expected: str) -> list[tuple[str, list[str]]]:
         raise input_error(name, "", found, expected) from problem
     if len(data) > MAX_BYTES:
         raise input_error(name, "", f"{len(data):,} bytes", f"at most {MAX_BYTES:,} bytes")
-    text = _decoded(name, data)
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise input_error(f"{name}:{line}", "", "a zero byte", "a CSV table as text")
-    lines = _lines(name, text)
-    if not lines:
-        raise input_error(f"{name}:1", "", "an empty file", expected)
-    return lines
+    return table_lines(name, decoded(name, data), expected)
 
 
-def _decoded(name: str, data: bytes) -> str:
+def decoded(name: str, data: bytes) -> str:
+    """UTF-8, with or without a mark, or UTF-16 with one.
+
+    Raises:
+        InputError: bytes that are neither.
+    """
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -49,7 +47,15 @@ def _decoded(name: str, data: bytes) -> str:
         raise input_error(f"{name}:{line}", "", found, "text in UTF-8") from problem
 
 
-def _lines(name: str, text: str) -> list[tuple[str, list[str]]]:
+def table_lines(name: str, text: str, expected: str) -> list[tuple[str, list[str]]]:
+    """``file:line`` and cells of every line that is not empty.
+
+    Raises:
+        InputError: no line at all, or text that is no table.
+    """
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise input_error(f"{name}:{line}", "", "a zero byte", "a CSV table as text")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     lines, start = [], 1
     try:
@@ -59,6 +65,8 @@ def _lines(name: str, text: str) -> list[tuple[str, list[str]]]:
             start = reader.line_num + 1
     except csv.Error as problem:
         raise input_error(f"{name}:{start}", "", str(problem), "a CSV table") from problem
+    if not lines:
+        raise input_error(f"{name}:1", "", "an empty file", expected)
     return lines
 
 

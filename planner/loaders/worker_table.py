@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
 from planner.errors import Fault, InputError, input_error, nearest
+from planner.loaders.csv_table import decoded, header_faults, table_lines
 from planner.loaders.worker_json import LARGEST, MAX_FAULTS, parse_worker_json
 from planner.loaders.yaml_source import read_bytes
 from planner.schema.workers import WorkerRow, WorkerTable
@@ -34,31 +33,19 @@ def read_workers(path: Path) -> WorkerTable:
     Raises:
         InputError: a file that cannot be read, columns or values that are wrong; all of them at once.
     """
-    text = _decoded(path, read_bytes(path))
+    text = decoded(str(path), read_bytes(path))
     if path.suffix.lower() == ".json" or text.lstrip()[:1] == "{":
         return parse_worker_json(str(path), text)
     return _from_csv(str(path), text)
-
-
-def _decoded(path: Path, data: bytes) -> str:
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        found = f"the byte 0x{data[problem.start]:02x}"
-        raise input_error(f"{path}:{line}", "", found, "text in UTF-8") from problem
 
 
 # -- CSV ----------------------------------------------------------------------------------------------------
 
 
 def _from_csv(name: str, text: str) -> WorkerTable:
-    lines = _lines(name, text)
-    if not lines:
-        raise input_error(f"{name}:1", "", "an empty file", f"a header with {', '.join(REQUIRED)}")
+    lines = table_lines(name, text, f"a header with {', '.join(REQUIRED)}")
     where, header = lines[0]
-    faults = _header_faults(where, header)
+    faults = _separator_faults(where, header) or header_faults(where, header, COLUMNS, REQUIRED)
     if faults:
         raise InputError(faults)
     read = [_row(where, header, cells, faults) for where, cells in lines[1:]]
@@ -71,24 +58,7 @@ def _from_csv(name: str, text: str) -> WorkerTable:
     return WorkerTable(tuple(rows))
 
 
-def _lines(name: str, text: str) -> list[tuple[str, list[str]]]:
-    """Cells of every line that is not empty, with ``file:line``."""
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise input_error(f"{name}:{line}", "", "a zero byte", "a CSV table as text")
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    lines, start = [], 1
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                lines.append((f"{name}:{start}", [cell.strip() for cell in cells]))
-            start = reader.line_num + 1
-    except csv.Error as problem:
-        raise input_error(f"{name}:{start}", "", str(problem), "a CSV table") from problem
-    return lines
-
-
-def _header_faults(where: str, header: Sequence[str]) -> list[Fault]:
+def _separator_faults(where: str, header: Sequence[str]) -> list[Fault]:
     if len(header) == 1 and (";" in header[0] or "\t" in header[0]):
         return [
             Fault(
@@ -99,24 +69,7 @@ def _header_faults(where: str, header: Sequence[str]) -> list[Fault]:
                 "the separator is not a comma",
             )
         ]
-    faults = []
-    for place, column in enumerate(header, start=1):
-        if column not in COLUMNS:
-            faults.append(
-                Fault(
-                    where,
-                    column or f"column {place}",
-                    "an unknown column",
-                    f"one of {', '.join(COLUMNS)}",
-                    nearest(column, COLUMNS),
-                )
-            )
-        elif header.index(column) != place - 1:
-            faults.append(Fault(where, column, "the column twice", "every column once"))
-    faults.extend(
-        Fault(where, column, "no such column", "this column") for column in REQUIRED if column not in header
-    )
-    return faults
+    return []
 
 
 def _row(where: str, header: Sequence[str], cells: Sequence[str], faults: list[Fault]) -> WorkerRow | None:
