@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from planner.performance.evaluate import evaluate, latency_limits_s, load_policy
 from planner.performance.open_load import LoadPolicy
 from planner.performance.replica import memory_fit, specifications
 from planner.performance.traffic import traffic as traffic_of
-from planner.schema.candidates import IntArray, Lot
+from planner.schema.candidates import BoolArray, Candidates, IntArray, Lot
 from planner.schema.catalog import Engine, Model
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
@@ -30,7 +30,7 @@ from planner.schema.evaluation import Evaluation
 from planner.schema.facts import ModelFacts
 from planner.schema.lengths import Lengths
 from planner.schema.policy import Policy
-from planner.schema.problem import Fleet, Headroom, Problem, Workload
+from planner.schema.problem import Fleet, Headroom, Problem, Search, Workload
 from planner.schema.rules import PlanningRule
 from planner.schema.slo import Slo
 from planner.schema.traces import TraceLengths
@@ -155,27 +155,63 @@ def _tokens_per_image(workload: Workload, facts: ModelFacts) -> int:
     return stated or facts.tokens_per_image
 
 
-def assess(
+@dataclass(frozen=True, eq=False)
+class Enumerated:
+    """The candidates of a workload before any physics."""
+
+    candidates: Candidates
+    refusals: Mapping[str, BoolArray]
+    """Violation bits of the refusing rules, by rule id."""
+    refused_gpus: Mapping[str, str]
+    """Accelerators all of whose configurations a rule refuses, with the rule in words."""
+
+    def barred(self, off: Collection[str] = ()) -> BoolArray:
+        """Candidates that a rule, a format or their shape excludes, but for the constraints that are ``off``."""
+        refused = [bits for name, bits in self.refusals.items() if name not in off]
+        shape = [bits for name, bits in self.candidates.structural.items() if name not in off]
+        barred = np.zeros(len(self.candidates), dtype=bool)
+        for bits in [*refused, *(shape if off else ())]:
+            barred |= bits
+        return barred
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """Some of the enumerated candidates, with the columns of the step model in the same order."""
+
+    candidates: Candidates
+    specs: StepSpecs
+
+
+def enumerated(
     case: Case,
     problem: Problem,
     lots: Sequence[Lot],
     rules: Sequence[PlanningRule],
     catalog: Catalog,
     everything: bool = False,
-) -> Evaluated | None:
-    """Enumerate and evaluate the candidates of a workload; None when there is none at all.
+    off: Collection[str] = (),
+) -> Enumerated:
+    """Enumerate the candidates of a workload, and ask the planning rules about them.
 
-    Candidates that a planning rule refuses are left out before any physics, unless ``everything``
-    is asked for (to explain why nothing is feasible).
+    Args:
+        case: the workload.
+        problem: for its fleet and search lists.
+        lots: what can be bought.
+        rules: the active planning rules.
+        catalog: formats, networks, calibration.
+        everything: also what the problem does not allow, marked so (to explain).
+        off: rules that are switched off beside those of the problem.
     """
     fleet: Fleet = problem.fleet
+    search = problem.search.model_copy(update={"rules_off": (*problem.search.rules_off, *sorted(off))})
     space = search_space(
         case.workload,
         case.model,
         case.facts,
         case.engine,
         fleet,
-        problem.search,
+        search,
         catalog,
         paced=not set(case.limits_s) <= set(_NOT_PACED),
         everything=everything,
@@ -189,33 +225,55 @@ def assess(
         ).max_sequences
 
     candidates = enumerate_candidates(space, lots, holds)
-    enumerated = len(candidates)
-    if not enumerated:
-        return None
+    if not len(candidates):
+        return Enumerated(candidates, {}, {})
     refused = planning_rules.refusals(rules, candidates.attributes)
     refused_gpus = refused_by(candidates, refused, {rule.id: rule.title for rule in rules})
-    if not everything:
-        kept = ~np.logical_or.reduce([*refused.values(), np.zeros(enumerated, dtype=bool)])
-        candidates = subset(candidates, kept)
-        if not len(candidates):
-            return None
-        refused = planning_rules.refusals(rules, candidates.attributes)
-    specs = specifications(candidates.configurations)
+    return Enumerated(candidates, refused, refused_gpus)
+
+
+def selected(found: Enumerated, keep: BoolArray) -> Selected:
+    """The candidates where ``keep`` holds, ready for the step model."""
+    candidates = found.candidates if keep.all() else subset(found.candidates, keep)
+    return Selected(candidates, specifications(candidates.configurations))
+
+
+def evaluated(
+    case: Case,
+    found: Enumerated,
+    part: Selected,
+    search: Search,
+    rules: Sequence[PlanningRule],
+    memory_factor: float = 1.0,
+) -> Evaluated:
+    """Memory and capacity of the candidates that were selected.
+
+    Args:
+        case: the workload.
+        found: what was enumerated.
+        part: those to evaluate, at least one.
+        search: batches to choose from, if listed.
+        rules: the active planning rules.
+        memory_factor: times the memory of every GPU (to explain).
+    """
+    specs = part.specs
+    if memory_factor != 1.0:
+        specs = replace(specs, capacity_bytes=specs.capacity_bytes * memory_factor)
     evaluation = evaluate(
         workload=case.workload,
         model=case.facts,
         traffic=case.traffic,
-        candidates=candidates,
+        candidates=part.candidates,
         specs=specs,
         policy=case.policy,
         load=case.load,
         limits_s=case.limits_s,
-        headroom_fraction=headroom_fraction,
-        search=problem.search,
-        refusals=refused,
-        penalties=planning_rules.penalties(rules, candidates.attributes),
+        headroom_fraction=float(case.headroom.memory),
+        search=search,
+        refusals=planning_rules.refusals(rules, part.candidates.attributes),
+        penalties=planning_rules.penalties(rules, part.candidates.attributes),
     )
-    return Evaluated(case, evaluation, specs, enumerated, refused_gpus)
+    return Evaluated(case, evaluation, specs, len(found.candidates), found.refused_gpus)
 
 
 def _trace(named: str | None, folder: Path) -> TraceLengths | None:

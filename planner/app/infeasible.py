@@ -6,35 +6,27 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from planner.app.case import Case, Evaluated, assess
+from planner.app.case import Case, Evaluated
+from planner.app.study import Posed, Study
 from planner.candidates.options import options
 from planner.candidates.space import WHOLE_SERVERS, rule_is_off
 from planner.constraints.registry import verdicts
 from planner.explain.removal import Bits, of_verdict, removals, stacked
 from planner.explain.single import SinglePlan, single_plan
 from planner.schema.candidates import FloatArray, Lot
-from planner.schema.catalog_index import Catalog
-from planner.schema.choice import ChoiceProblem
+from planner.schema.choice import Choice, ChoiceProblem
 from planner.schema.plan import Removal
-from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
 
 
-def removed(
-    cases: Mapping[str, Case],
-    problem: Problem,
-    lots: Sequence[Lot],
-    rules: Sequence[PlanningRule],
-    catalog: Catalog,
-    question: ChoiceProblem,
-) -> tuple[tuple[Removal, ...], int]:
+def removed(study: Study, posed: Posed, choice: Choice) -> tuple[tuple[Removal, ...], int]:
     """Every constraint with the candidates it removes, formats and rules included; and how many there are."""
     parts, count = [], 0
-    for case in cases.values():
-        part = assess(case, problem, lots, rules, catalog, everything=True)
+    for case in stuck(posed.cases, choice.in_the_way).values():
+        part = study.everything(case, posed.problem, posed.lots)
         if part is not None:
-            whole = not rule_is_off(WHOLE_SERVERS, problem.search.rules_off)
-            parts.append(_bits(part, lots, rules, question, whole))
+            whole = not rule_is_off(WHOLE_SERVERS, posed.problem.search.rules_off)
+            parts.append(_bits(part, posed.lots, posed.rules, posed.question, whole))
             count += len(part.evaluation.candidates)
     return (removals(stacked(parts)) if parts else ()), count
 

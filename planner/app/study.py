@@ -1,0 +1,199 @@
+"""A problem that is answered again and again: what does not change is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from planner.app.case import Case, Enumerated, Evaluated, Selected, enumerated, evaluated, prepare, selected
+from planner.app.demands import limits as market_limits
+from planner.app.demands import pool_demand, refuse_unsupported
+from planner.candidates.market import lots as market_lots
+from planner.candidates.market import unpriced
+from planner.candidates.options import Placed, options, supplies
+from planner.candidates.space import STAGES_RULE, WHOLE_SERVERS, rule_is_off
+from planner.constraints import planning_rules
+from planner.constraints.registry import admitted, verdicts
+from planner.errors import input_error
+from planner.schema.candidates import Lot
+from planner.schema.catalog_index import Catalog
+from planner.schema.choice import ChoiceProblem, Option
+from planner.schema.problem import Problem, Workload
+from planner.schema.rules import PlanningRule
+
+_NOT_PHYSICS = ("min_replicas", "redundancy")
+_RATES = ("peak_rps", "mean_rps", "hourly_rps")
+
+
+@dataclass(frozen=True)
+class Granted:
+    """What an explanation lifts: constraints that no candidate is judged by, and memory of every GPU."""
+
+    off: frozenset[str] = frozenset()
+    """Ids of rules, ``precision:W`` and ``context:W``."""
+    memory_factor: Mapping[str, float] = field(default_factory=dict)
+    """Times the memory of every GPU, by workload."""
+
+    def of(self, workload: str) -> frozenset[str]:
+        """The ids as the candidates of one workload know them."""
+        mine = {name.removesuffix(f":{workload}") for name in self.off if name.endswith(f":{workload}")}
+        return frozenset(mine | {name for name in self.off if ":" not in name})
+
+
+NOTHING = Granted()
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """A problem in the solver's terms, with everything that its ids stand for."""
+
+    problem: Problem
+    lots: tuple[Lot, ...]
+    rules: tuple[PlanningRule, ...]
+    unpriced: tuple[str, ...]
+    cases: Mapping[str, Case]
+    evaluated: Mapping[str, Evaluated | None]
+    found: Mapping[str, tuple[Option, Placed]]
+    question: ChoiceProblem
+
+    @property
+    def evaluations(self) -> int:
+        """Operating points that were evaluated."""
+        parts = [part for part in self.evaluated.values() if part is not None]
+        return sum(part.evaluation.capacities.evaluations for part in parts)
+
+
+class Study:
+    """Poses variants of one problem; candidates and their evaluation are kept between them."""
+
+    def __init__(
+        self, catalog: Catalog, rules: Sequence[PlanningRule], folder: Path, where: str = "problem"
+    ) -> None:
+        """``folder`` is where the files lie that problems name; ``where`` is their name in messages."""
+        self.catalog, self.rules, self.folder, self.where = catalog, tuple(rules), folder, where
+        self._cases: dict[object, Case] = {}
+        self._enumerated: dict[object, Enumerated] = {}
+        self._selected: dict[object, Selected] = {}
+        self._evaluated: dict[object, Evaluated] = {}
+
+    def pose(self, problem: Problem, granted: Granted = NOTHING) -> Posed:
+        """The question that a problem asks, without the constraints that are lifted.
+
+        Raises:
+            InputError: nothing can be bought, or something that this version does not search.
+        """
+        refuse_unsupported(problem, self.where)
+        lots = market_lots(problem.fleet, self.catalog.accelerator, self.catalog.price_lists)
+        priceless = unpriced(problem.fleet, self.catalog.accelerator, lots)
+        if not lots:
+            named = f" among {', '.join(priceless)}" if priceless else ""
+            raise input_error(
+                self.where,
+                "fleet",
+                f"no accelerator with a price{named}",
+                "a price list, or fleet.prices for what you can buy",
+            )
+        cases = {workload.name: self.case(workload, problem) for workload in problem.workloads}
+        parts = {name: self.evaluated(case, problem, lots, granted) for name, case in cases.items()}
+        found: dict[str, tuple[Option, Placed]] = {}
+        for part in parts.values():
+            if part is not None:
+                found |= self._options(part, lots, problem, granted)
+        question = ChoiceProblem(
+            options=tuple(option for option, _ in found.values()),
+            supplies=supplies(lots),
+            demands=tuple(
+                pool_demand(case.workload, problem, case.peak_rps, Fraction(case.headroom.capacity))
+                for case in cases.values()
+            ),
+            limits=market_limits(problem, tuple(lots), self.catalog.accelerator),
+        )
+        return Posed(problem, lots, self.active(problem), priceless, cases, parts, found, question)
+
+    def active(self, problem: Problem) -> tuple[PlanningRule, ...]:
+        """The planning rules that the problem leaves on."""
+        return planning_rules.active(self.rules, problem.search.rules_off)
+
+    def case(self, workload: Workload, problem: Problem) -> Case:
+        """A workload made ready."""
+        key = (workload.model_dump_json(), problem.confidence, problem.fleet.headroom.model_dump_json())
+        if key not in self._cases:
+            self._cases[key] = prepare(workload, problem, self.folder, self.catalog)
+        return self._cases[key]
+
+    def evaluated(
+        self, case: Case, problem: Problem, lots: Sequence[Lot], granted: Granted = NOTHING
+    ) -> Evaluated | None:
+        """The candidates of a workload that formats, shape and rules admit, evaluated; None without any."""
+        off = granted.of(case.workload.name)
+        key = (self._key(case, problem, lots, off), tuple(sorted(off)))
+        found = self._enumerate(key, case, problem, lots, off)
+        return self._evaluate(key, ~found.barred(off), found, case, problem, granted)
+
+    def everything(self, case: Case, problem: Problem, lots: Sequence[Lot]) -> Evaluated | None:
+        """All candidates, those too that formats, shape or a rule exclude."""
+        key = (self._key(case, problem, lots, ("*",)), ("*",))
+        found = self._enumerate(key, case, problem, lots, ("*",))
+        return self._evaluate(key, np.ones(len(found.candidates), dtype=bool), found, case, problem, NOTHING)
+
+    def _enumerate(
+        self, key: Any, case: Case, problem: Problem, lots: Sequence[Lot], off: Collection[str]
+    ) -> Enumerated:
+        shared = key[0]
+        if shared not in self._enumerated:
+            rules = self.active(problem)
+            stages = [name for name in off if name == STAGES_RULE]
+            self._enumerated[shared] = enumerated(
+                case, problem, lots, rules, self.catalog, everything=bool(off), off=stages
+            )
+        return self._enumerated[shared]
+
+    def _evaluate(
+        self, key: Any, keep: Any, found: Enumerated, case: Case, problem: Problem, granted: Granted
+    ) -> Evaluated | None:
+        if not keep.any():
+            return None
+        if key not in self._selected:
+            self._selected[key] = selected(found, keep)
+        factor = granted.memory_factor.get(case.workload.name, 1.0)
+        full = (key, tuple(case.limits_s.items()), str(case.workload.demand.burstiness), factor)
+        if full not in self._evaluated:
+            part, rules = self._selected[key], self.active(problem)
+            self._evaluated[full] = evaluated(case, found, part, problem.search, rules, factor)
+        known = self._evaluated[full]
+        evaluation = replace(known.evaluation, workload=case.workload, limits_s=case.limits_s)
+        return replace(known, case=case, evaluation=evaluation)
+
+    def _key(self, case: Case, problem: Problem, lots: Sequence[Lot], off: Collection[str]) -> object:
+        """What the candidates of a workload depend on, rates, limits and prices aside."""
+        left_out: dict[str, Any] = dict.fromkeys(_NOT_PHYSICS, True)
+        left_out |= {"slo": True, "demand": dict.fromkeys(_RATES, True)}
+        return (
+            case.workload.model_dump_json(exclude=left_out),
+            frozenset(name.split("_")[0] for name in case.limits_s),
+            problem.confidence,
+            problem.fleet.headroom.memory,
+            str(problem.fleet.network),
+            problem.search.model_dump_json(),
+            tuple((lot.id, lot.accelerator.id, lot.unit_gpus, lot.group_limit_gpus) for lot in lots),
+            bool(off),
+            STAGES_RULE in off,
+        )
+
+    def _options(
+        self, part: Evaluated, lots: Sequence[Lot], problem: Problem, granted: Granted
+    ) -> dict[str, tuple[Option, Placed]]:
+        """Every option of a workload that no constraint excludes."""
+        off = granted.of(part.case.workload.name)
+        judged = [
+            verdict
+            for verdict in verdicts(part.evaluation, self.active(problem))
+            if verdict.id.split(":")[0] not in off
+        ]
+        whole = not rule_is_off(WHOLE_SERVERS, (*problem.search.rules_off, *off))
+        return options(part.evaluation, lots, admitted(tuple(judged)), whole)
