@@ -37,6 +37,6 @@ def estimate(**asked: Any) -> Estimate:
     Raises:
         planner.errors.InputError: unknown names.
     """
-    from planner.app import estimate as use_case
+    from planner.app.estimate import estimate as use_case
 
     return use_case(**asked)

@@ -18,6 +18,7 @@ from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice
 from planner.schema.plan import Objective, Plan, Provenance
 from planner.schema.problem import Problem
+from planner.schema.workers import WorkerTable
 from planner.solver.solve import solve
 
 MEASURED_CONFIDENCE = 0.5
@@ -30,10 +31,8 @@ def plan_from_table(problem: Problem, folder: Path, catalog: Catalog, run: Run) 
     Raises:
         InputError: everything wrong with the table, or names that do not match the problem.
     """
-    assert problem.workers is not None
     with run.step("load", f"reading {problem.workers}"):
-        table = read_workers(folder / Path(problem.workers).expanduser())
-        sizes = {name: entry.host.node_size for name, entry in _known(catalog).items()}
+        table, sizes = read_table(problem, folder, catalog)
         cases = measured_cases(problem, table, sizes)
     with run.step("solve", "choosing and proving"):
         solved = [
@@ -43,9 +42,19 @@ def plan_from_table(problem: Problem, folder: Path, catalog: Catalog, run: Run) 
             )
             for case in cases
         ]
-    best = _best(solved)
     with run.step("explain", "explaining"):
-        return _document(problem, catalog, run, solved, best)
+        return documented(problem, catalog, run, solved)
+
+
+def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[WorkerTable, dict[str, int]]:
+    """The table of workers, and GPUs per server of the types that the catalog knows.
+
+    Raises:
+        InputError: everything wrong with the table.
+    """
+    assert problem.workers is not None
+    table = read_workers(folder / Path(problem.workers).expanduser())
+    return table, {name: entry.host.node_size for name, entry in _known(catalog).items()}
 
 
 def _known(catalog: Catalog) -> dict[str, Accelerator]:
@@ -65,7 +74,9 @@ def _best(solved: Sequence[Solved]) -> Solved:
     )
 
 
-def _document(problem: Problem, catalog: Catalog, run: Run, solved: Sequence[Solved], best: Solved) -> Plan:
+def documented(problem: Problem, catalog: Catalog, run: Run, solved: Sequence[Solved]) -> Plan:
+    """The plan of the best combination of serving modes."""
+    best = _best(solved)
     choice, case = best.choice, best.case
     feasible = choice.value is not None
     used = in_use(best, problem) if feasible else ()

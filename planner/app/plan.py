@@ -8,11 +8,12 @@ from pathlib import Path
 from planner.app import infeasible, measured_plan
 from planner.app.document import Chosen, document
 from planner.app.run import Run
-from planner.app.study import Study
+from planner.app.study import Posed, Study
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
 from planner.schema.catalog_index import Catalog
+from planner.schema.choice import Choice
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
@@ -63,9 +64,14 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
     with run.step("solve", "choosing and proving"):
         choice = solve(posed.question, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):
-        if choice.status in ("infeasible", "unknown"):
-            removed, count = infeasible.removed(study, posed, choice)
-            return document(problem, study.catalog, posed.cases, run, choice, None, removed, count)
-        ready = {name: part for name, part in posed.evaluated.items() if part is not None}
-        chosen = Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced)
-        return document(problem, study.catalog, posed.cases, run, choice, chosen, (), posed.evaluations)
+        return documented(study, posed, choice, run)
+
+
+def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:
+    """The plan document of a choice, or the honest no."""
+    if choice.status in ("infeasible", "unknown"):
+        removed, count = infeasible.removed(study, posed, choice)
+        return document(posed.problem, study.catalog, posed.cases, run, choice, None, removed, count)
+    ready = {name: part for name, part in posed.evaluated.items() if part is not None}
+    chosen = Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced)
+    return document(posed.problem, study.catalog, posed.cases, run, choice, chosen, (), posed.evaluations)

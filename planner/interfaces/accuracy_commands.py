@@ -28,11 +28,12 @@ def validate(
     if out is not None:
         check_target("--out", out)
     answer = Answer(as_json=as_json)
-    from planner import app as use_cases
+    from planner.app import accuracy as accuracy_case
+    from planner.app import validate as validate_case
     from planner.report import json_document, validate_text
 
-    found = use_cases.validate(measurements, overlays)
-    lines = use_cases.error_lines(found.rows)
+    found = validate_case.validate(measurements, overlays)
+    lines = accuracy_case.error_lines(found.rows)
     if out is not None:
         write_whole(out, validate_text.encode(found))
         message(f"planner: wrote {out}")
@@ -73,18 +74,20 @@ def calibrate(
         if path is not None:
             check_target(flag, path)
     answer = Answer(as_json=False)
-    from planner import app as use_cases
+    from planner.app import choice_loss as choice_loss_case
+    from planner.app import fit_reference as fit_reference_case
+    from planner.app import fit_summary as fit_summary_case
     from planner.report import accuracy_page, calibration_yaml, fit_reference_text
 
     with Progress() as progress:
-        found = use_cases.fit_reference(measurements, overlays, progress)
-    calibration = use_cases.summarised(found, on)
+        found = fit_reference_case.fit_reference(measurements, overlays, progress)
+    calibration = fit_summary_case.summarised(found, on)
     _write(out, calibration_yaml.encode(calibration))
     if docs is not None:
-        points = use_cases.chart_points(found)
+        points = fit_summary_case.chart_points(found)
         losses = (
-            use_cases.choice_losses(use_cases.fitted_choices(found, calibration)),
-            use_cases.choice_losses(use_cases.left_out_choices(found)),
+            choice_loss_case.choice_losses(choice_loss_case.fitted_choices(found, calibration)),
+            choice_loss_case.choice_losses(choice_loss_case.left_out_choices(found)),
         )
         _write(docs, accuracy_page.encode(calibration, points, losses))
         for name, picture in accuracy_page.pictures(points).items():

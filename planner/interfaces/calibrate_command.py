@@ -92,11 +92,14 @@ def calibrate(
     assert benchmarks is not None
     assert out is not None
     answer = Answer(as_json=as_json)
-    from planner import app as use_cases
+    from planner.app import benchmark_runs as benchmark_runs_case
+    from planner.app import calibrate as calibrate_case
     from planner.report import calibrate_text, json_document
 
-    flags = use_cases.Flags(model=model, gpu=gpu, engine=engine, weights=weights, kv=kv, **degrees, **lengths)
-    found_factors = use_cases.calibrate(benchmarks, flags, out=out, overlays=overlays)
+    flags = benchmark_runs_case.Flags(
+        model=model, gpu=gpu, engine=engine, weights=weights, kv=kv, **degrees, **lengths
+    )
+    found_factors = calibrate_case.calibrate(benchmarks, flags, out=out, overlays=overlays)
     message(f"planner: wrote {found_factors.path}")
     answer.give(
         lambda: json_document.encode(json_document.of(found_factors)),

@@ -84,11 +84,11 @@ def plan(
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import plan as plan_case
     from planner.report import json_document, plan_text
 
     with Progress() as progress:
-        found = use_cases.plan(
+        found = plan_case.plan(
             problem,
             overlays=overlays,
             time_limit_s=time_limit_s,
@@ -123,9 +123,10 @@ def schema(
         raise faults.choice_fault("planner schema", "DOCUMENT", document, DOCUMENTS)
     answer = Answer(as_json=True, out=out)
     if document in ("reference", "claims"):
-        from planner import app as use_cases
+        from planner.app import claims as claims_case
+        from planner.app import reference as reference_case
 
-        page = use_cases.reference if document == "reference" else use_cases.claims_page
+        page = reference_case.reference if document == "reference" else claims_case.claims_page
         answer.give(lambda: page().encode(), lambda: "")
         raise Exit(faults.ANSWERED)
     from planner.report import json_document

@@ -58,9 +58,9 @@ def catalog_list(
 ) -> None:
     """List ids, names and aliases."""
     overlays, answer = _checked("planner catalog list", catalog), Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    _list(answer, use_cases.catalog_list(overlays, kind=kind), CATALOG_COLUMNS)
+    _list(answer, data_case.catalog_list(overlays, kind=kind), CATALOG_COLUMNS)
 
 
 @catalog_app.command("show")
@@ -69,18 +69,18 @@ def catalog_show(
 ) -> None:
     """Show the facts of one entry."""
     overlays, answer = _checked("planner catalog show", catalog), Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    _show(answer, use_cases.catalog_show(entry_id, overlays))
+    _show(answer, data_case.catalog_show(entry_id, overlays))
 
 
 @catalog_app.command("check")
 def catalog_check(as_json: JsonFlag = False, out: OutFile = None, catalog: Overlays = None) -> None:
     """Read every entry and show all faults at once."""
     overlays, answer = _checked("planner catalog check", catalog), Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    _check(answer, "catalog", use_cases.catalog_check(overlays))
+    _check(answer, "catalog", data_case.catalog_check(overlays))
 
 
 @catalog_app.command("add-model")
@@ -97,9 +97,9 @@ def catalog_add_model(
     overlays = _checked("planner catalog add-model", catalog)
     if out is not None:
         check_target("--out", out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    document = use_cases.add_model(source, model_id=model_id, out=out, overlays=overlays)
+    document = data_case.add_model(source, model_id=model_id, out=out, overlays=overlays)
     if document.get("path"):
         message(f"planner: wrote {document['path']}")
     _show(Answer(as_json=as_json), document)
@@ -109,24 +109,24 @@ def catalog_add_model(
 def rules_list(as_json: JsonFlag = False, out: OutFile = None) -> None:
     """List the rules."""
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    _list(answer, use_cases.rules_list(), RULE_COLUMNS)
+    _list(answer, data_case.rules_list(), RULE_COLUMNS)
 
 
 @rules_app.command("show")
 def rules_show(rule_id: EntryId, as_json: JsonFlag = False, out: OutFile = None) -> None:
     """Show one rule."""
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    _show(answer, use_cases.rules_show(rule_id))
+    _show(answer, data_case.rules_show(rule_id))
 
 
 @rules_app.command("check")
 def rules_check(as_json: JsonFlag = False, out: OutFile = None) -> None:
     """Read every rule and show all faults at once."""
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import data as data_case
 
-    _check(answer, "rules", use_cases.rules_check())
+    _check(answer, "rules", data_case.rules_check())

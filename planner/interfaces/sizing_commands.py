@@ -42,10 +42,10 @@ def fit(
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import fit as fit_case
     from planner.report import fit_text, json_document
 
-    found = use_cases.fit(
+    found = fit_case.fit(
         model,
         context_tokens=context_tokens,
         concurrency=sequences,
@@ -104,10 +104,10 @@ def estimate(
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import estimate as estimate_case
     from planner.report import estimate_text, json_document
 
-    found = use_cases.estimate(
+    found = estimate_case.estimate(
         model=model,
         gpu=gpu,
         weights=weights,
@@ -184,10 +184,10 @@ def curve(
     if picture is not None:
         check_target("--svg", picture)
     answer = Answer(as_json=as_json, out=out)
-    from planner import app as use_cases
+    from planner.app import curve as curve_case
     from planner.report import curve_text, json_document
 
-    found = use_cases.curve(
+    found = curve_case.curve(
         model=model,
         gpu=gpu,
         weights=weights,

@@ -1,5 +1,6 @@
 """The command line: what goes where, which exit code, which words. The use cases are stand-ins."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -9,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-import planner
 from planner.errors import Fault, InputError, StoppedError
 from planner.interfaces import cli, output
 
@@ -21,11 +21,22 @@ def shell(*arguments, **options):
     return subprocess.run([SCRIPT, *arguments], capture_output=True, timeout=60, check=False, **options)
 
 
+HOMES = {
+    "plan": "plan",
+    "estimate": "estimate",
+    "fit": "fit",
+    "catalog_list": "data",
+    "catalog_show": "data",
+    "rules_check": "data",
+    "catalog_check": "data",
+    "add_model": "data",
+}
+
+
 @pytest.fixture
 def use_cases(monkeypatch):
-    """Replaces planner.app: set a use case to a value to answer it, or to an exception to raise it."""
+    """Replaces use cases: set one to a value to answer it, or to an exception to raise it."""
     calls = {}
-    stand_in = SimpleNamespace(calls=calls)
 
     def answer(name, result):
         def use_case(*positional, **named):
@@ -34,11 +45,9 @@ def use_cases(monkeypatch):
                 raise result
             return result
 
-        setattr(stand_in, name, use_case)
+        monkeypatch.setattr(importlib.import_module(f"planner.app.{HOMES[name]}"), name, use_case)
 
-    stand_in.answer = answer
-    monkeypatch.setattr(planner, "app", stand_in, raising=False)
-    return stand_in
+    return SimpleNamespace(calls=calls, answer=answer)
 
 
 def test_help_names_every_command_and_loads_nothing_heavy():

@@ -9,7 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import app, resources
+from planner import resources
+from planner.app import estimate as estimate_case
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 
@@ -37,7 +38,7 @@ def numbers(value, place=""):
 def checked(**asked):
     """The estimate; every number in it is finite and at least 0. None where the input is refused."""
     try:
-        found = app.estimate(**asked)
+        found = estimate_case.estimate(**asked)
     except InputError:
         return None
     for place, value in numbers(found.model_dump()):

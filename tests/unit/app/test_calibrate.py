@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from planner import app
-from planner.app import Flags, calibrate
+from planner.app import estimate as estimate_case
+from planner.app import plan as plan_case
+from planner.app.benchmark_runs import Flags
+from planner.app.calibrate import calibrate
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 
@@ -34,7 +36,7 @@ search: {tp: [1]}
 
 def estimate(**changes):
     asked = {"model": "llama-3.1-8b", "gpu": "h100-sxm", "isl": 1024, "osl": 256, "concurrency": 32}
-    return app.estimate(**asked | changes)
+    return estimate_case.estimate(**asked | changes)
 
 
 def slower(tmp_path, factor, path=THREE):
@@ -134,7 +136,7 @@ def test_plans_use_the_factor_and_its_smaller_margin(tmp_path):
     overlay = tmp_path / "overlay"
     overlay.mkdir()
     found = calibrate([slower(tmp_path, 1.5)], H100, out=overlay)
-    before, after = app.plan(problem), app.plan(problem, overlays=(overlay,))
+    before, after = plan_case.plan(problem), plan_case.plan(problem, overlays=(overlay,))
     (was,), (pool,) = before.pools, after.pools
     assert (was.evidence, pool.evidence) == ("modelled", "calibrated")
     assert pool.uncertainty["throughput"] == pytest.approx(step(found).sigma_log_after, rel=1e-3)
@@ -142,7 +144,7 @@ def test_plans_use_the_factor_and_its_smaller_margin(tmp_path):
     assert before.inputs.calibration != after.inputs.calibration
     # Planned at 80 %: normal score 0.8416 of the own spread instead of the common one.
     wider = math.exp(0.8416 * (step(found).sigma_log_after - step(found).sigma_log_before))
-    low = app.plan(problem, overlays=(_with_sigma(overlay, step(found).sigma_log_before),)).pools[0]
+    low = plan_case.plan(problem, overlays=(_with_sigma(overlay, step(found).sigma_log_before),)).pools[0]
     assert wider < 1.0
     assert low.capacity_rps < pool.capacity_rps
 

@@ -6,7 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from planner import app
+from planner.app import curve as curve_case
+from planner.app import estimate as estimate_case
 from planner.errors import InputError
 from planner.report import curve_text, svg, terminal
 
@@ -14,14 +15,14 @@ ASKED = {"model": "llama-3.1-8b", "gpu": "h100-sxm", "isl": 1000, "osl": 200}
 
 
 def curve(**changes):
-    return app.curve(**ASKED | changes)
+    return curve_case.curve(**ASKED | changes)
 
 
 def test_points_are_the_estimates_at_their_loads():
     found = curve(concurrency_max=64)
     assert [point.concurrency for point in found.points] == sorted({p.concurrency for p in found.points})
     for point in (found.points[0], found.points[-1]):
-        one = app.estimate(**ASKED, concurrency=int(point.concurrency))
+        one = estimate_case.estimate(**ASKED, concurrency=int(point.concurrency))
         assert point.output_tokens_per_s == pytest.approx(one.output_tokens_per_s)
         assert point.ttft_s == pytest.approx(one.ttft_s)
         assert point.itl_s == pytest.approx(one.itl_s)
@@ -33,7 +34,7 @@ def test_rates_are_those_of_estimates_and_little_s_law_holds():
     assert found.points[-1].rate_rps == pytest.approx(10.0, rel=1e-3)
     for point in found.points:
         assert point.concurrency == pytest.approx(point.rate_rps * point.e2e_s["mean"])
-    one = app.estimate(**ASKED, rps=found.points[12].rate_rps)
+    one = estimate_case.estimate(**ASKED, rps=found.points[12].rate_rps)
     assert found.points[12].ttft_s == pytest.approx(one.ttft_s, rel=1e-3)
 
 
@@ -56,7 +57,7 @@ def test_the_largest_load_keeps_the_limits_and_one_more_does_not():
     found = curve(slo_s={"itl_p99": 0.05, "ttft_p99": 1.0})
     assert found.largest.itl_s["p99"] <= 0.05
     assert found.largest.ttft_s["p99"] <= 1.0
-    more = app.estimate(**ASKED, concurrency=int(found.largest.concurrency) + 1)
+    more = estimate_case.estimate(**ASKED, concurrency=int(found.largest.concurrency) + 1)
     name, statistic = found.broken_by.split("_")
     assert getattr(more, f"{name}_s")[statistic] > found.slo[found.broken_by]
     assert [point.keeps_slo for point in found.points if point.concurrency <= found.largest.concurrency] == [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner import app
+from planner.app import estimate as estimate_case
+from planner.app import fit as fit_case
 from planner.errors import InputError
 
 GIB = 2**30
@@ -12,7 +13,7 @@ GIB = 2**30
 
 def estimate(**changes):
     asked = {"model": "llama-3.1-8b", "gpu": "h100-sxm", "isl": 1000, "osl": 200} | changes
-    return app.estimate(**asked)
+    return estimate_case.estimate(**asked)
 
 
 def reason(found, name):
@@ -86,7 +87,7 @@ def test_unknown_names_are_told_together():
 
 
 def test_the_router_lists_what_holds_cheapest_first():
-    found = app.fit("llama-3.3-70b", context_tokens=16_000, concurrency=16)
+    found = fit_case.fit("llama-3.3-70b", context_tokens=16_000, concurrency=16)
     prices = [row.usd_per_hour for row in found.rows]
     assert prices == sorted(prices)
     assert all(row.holds >= 16 for row in found.rows)
@@ -95,4 +96,4 @@ def test_the_router_lists_what_holds_cheapest_first():
 
 def test_the_router_refuses_a_context_beyond_the_window():
     with pytest.raises(InputError, match="131,072"):
-        app.fit("llama-3.3-70b", context_tokens=1_000_000, concurrency=1)
+        fit_case.fit("llama-3.3-70b", context_tokens=1_000_000, concurrency=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner import app
+from planner.app import plan as plan_case
 
 HEADER = (
     "option,workload,bucket,role,gpu,gpus,usd_per_hour,max_rps,ttft_ms,itl_ms,memory_fraction,kv,transfer_ms"
@@ -18,7 +18,7 @@ def plan(tmp_path, rows, more="", slo="{ttft_p99: 500 ms, itl_p99: 50 ms}", rps=
         f"  - {{name: w, demand: {{peak_rps: {rps}}}, slo: {slo}}}\n"
         f"fleet: {{headroom: {{capacity: 0 %}}}}\n{more}"
     )
-    return app.plan(tmp_path / "p.yaml")
+    return plan_case.plan(tmp_path / "p.yaml")
 
 
 def test_capacity_that_equals_demand_is_enough(tmp_path):

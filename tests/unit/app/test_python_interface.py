@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner import app
+from planner.app import plan as plan_case
 from planner.errors import InputError
 from planner.report import json_document
 
@@ -17,7 +17,7 @@ PROBLEM = Path(__file__).parents[3] / "problems" / "05-offline-batch.yaml"
 def test_a_loaded_problem_solves_to_the_plan_of_the_command():
     (path,) = PROBLEM.parent.glob("05-*.yaml")
     loaded = planner.load(path)
-    assert json_document.of_plan(loaded.solve()) == json_document.of_plan(app.plan(path))
+    assert json_document.of_plan(loaded.solve()) == json_document.of_plan(plan_case.plan(path))
 
 
 def test_a_missing_file_is_a_fault():
