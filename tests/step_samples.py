@@ -168,6 +168,7 @@ def engine(**memory) -> Engine:
         memory=EngineMemory(**(fields | memory)),
         limits=EngineLimits(max_running=256, batched_tokens=2048, chunked_prefill=True, source="sample"),
         supports=EngineSupport(
+            fused_scaling=True,
             vendors=("NVIDIA",),
             weights=("bf16", "fp8"),
             kv=("bf16", "fp8"),

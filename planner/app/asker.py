@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,12 +13,12 @@ from typing import Any
 from planner.app.named_limits import exact, measured_limits, predicted_limits, reference_limit
 from planner.app.run import Run
 from planner.app.study import Granted, Posed, Study
-from planner.performance.measured import measured_cases
+from planner.performance.measured import measured_case
 from planner.schema.choice import Choice, ChoiceProblem, PoolDemand
 from planner.schema.problem import Problem, Workload
 from planner.schema.reasons import Changes, Goal, NamedLimit
 from planner.schema.slo import METRICS
-from planner.schema.workers import WorkerTable
+from planner.schema.workers import MeasuredCase, WorkerTable
 from planner.solver.solve import solve
 
 _ANY_MEMORY = 1000.0
@@ -58,12 +58,12 @@ class ProblemAsker:
             self.asked += 1
             physical = {name: v for name, v in changes.items() if self._by_id[name].kind in _PHYSICAL}
             market = {name: v for name, v in changes.items() if name not in physical}
-            questions = [self._moved(question, market, objective) for question in self.questions(physical)]
-            self._known[key] = best_of([self._solved(question, goal) for question in questions])
+            question = self._moved(self.question(physical), market, objective)
+            self._known[key] = self._solved(question, goal)
         return self._known[key]
 
-    def questions(self, changes: Changes) -> Sequence[ChoiceProblem]:
-        """The questions, one a combination of ways to serve, after changes of what a replica carries."""
+    def question(self, changes: Changes) -> ChoiceProblem:
+        """What the solver is asked after changes of what a replica carries."""
         raise NotImplementedError
 
     def _solved(self, question: ChoiceProblem, goal: Goal) -> Choice:
@@ -126,19 +126,6 @@ def _scaled(demand: PoolDemand, factor: Fraction) -> PoolDemand:
     return replace(demand, demand_rps=tuple(need * factor for need in demand.demand_rps))
 
 
-def best_of(choices: Sequence[Choice]) -> Choice:
-    """The best of the ways to serve; infeasible only where every way is."""
-    found = [choice for choice in choices if choice.value is not None]
-    cut = [choice for choice in choices if choice.status == "unknown"]
-    if not found:
-        return cut[0] if cut else choices[0]
-    best = min(found, key=lambda choice: (choice.value, sum(choice.gpus.values())))
-    bounds = [choice.lower_bound or Fraction(0) for choice in [*found, *cut]]
-    if best.value is not None and min(bounds) < best.value and best.status == "optimal":
-        return replace(best, status="feasible", lower_bound=min(bounds))
-    return best
-
-
 class PredictedAsker(ProblemAsker):
     """Over the performance model."""
 
@@ -153,9 +140,9 @@ class PredictedAsker(ProblemAsker):
         """Latency, memory, formats, rules, market and what is given."""
         return predicted_limits(self.study, self.posed({}))
 
-    def questions(self, changes: Changes) -> Sequence[ChoiceProblem]:
-        """One question: both ways to serve stand in it."""
-        return (self.posed(changes).question,)
+    def question(self, changes: Changes) -> ChoiceProblem:
+        """What the solver is asked."""
+        return self.posed(changes).question
 
     def posed(self, changes: Changes) -> Posed:
         """The problem posed after changes that move what a replica carries."""
@@ -180,24 +167,27 @@ class MeasuredAsker(ProblemAsker):
     """Over a table of measured workers."""
 
     def __init__(self, problem: Problem, table: WorkerTable, node_sizes: Mapping[str, int], run: Run) -> None:
-        """``table`` and ``node_sizes`` as `measured_cases` reads them."""
+        """``table`` and ``node_sizes`` as `measured_case` reads them."""
         super().__init__(problem, run)
         self.table, self.node_sizes = table, node_sizes
-        self._questions: dict[object, tuple[ChoiceProblem, ...]] = {}
+        self._cases: dict[object, MeasuredCase] = {}
 
     @cached_property
     def limits(self) -> tuple[NamedLimit, ...]:
         """Latency, memory, buckets, market and what is given."""
-        return measured_limits(self.problem, self.table, self.questions)
+        return measured_limits(self.problem, self.table, self.question)
 
-    def questions(self, changes: Changes) -> Sequence[ChoiceProblem]:
-        """One question for every combination of ways to serve."""
+    def question(self, changes: Changes) -> ChoiceProblem:
+        """What the solver is asked."""
+        return self.case(changes).problem
+
+    def case(self, changes: Changes) -> MeasuredCase:
+        """The question with the rows behind its options."""
         key = tuple(sorted(changes.items(), key=lambda item: item[0]))
-        if key not in self._questions:
+        if key not in self._cases:
             problem = moved_memory(moved_slo(self.problem, changes), changes)
-            cases = measured_cases(problem, self.table, self.node_sizes)
-            self._questions[key] = tuple(case.problem for case in cases)
-        return self._questions[key]
+            self._cases[key] = measured_case(problem, self.table, self.node_sizes)
+        return self._cases[key]
 
 
 def moved_slo(problem: Problem, changes: Changes) -> Problem:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.app.keeping import keeping
 from planner.candidates.demand import peak_and_mean_rps
 from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.space import search_space
@@ -39,6 +40,8 @@ from planner.steptime.checkpoint import with_checkpoint_note
 from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
 
+DRIVE = "local-nvme"
+"""The storage of the catalog that is one drive of a server."""
 _NOT_PACED = tuple(name for name in Slo.model_fields if name.startswith("ttft"))
 
 
@@ -61,6 +64,8 @@ class Case:
     """The model was read from a config.json, not from the catalog."""
     confidence: float
     """Probability with which modelled numbers keep their limits."""
+    drive_bytes_per_s: float = 0.0
+    """Read rate of one local drive, for KV that is kept there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,21 +114,28 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     archetype = catalog.archetype(workload.archetype) if workload.archetype else None
     slo = workload.slo if workload.slo != Slo() or archetype is None else archetype.slo
     stated = workload.lengths or (archetype.lengths if archetype else None)
-    lengths = stated or Lengths(trace=workload.demand.trace)
-    lengths_trace = _trace(lengths.trace, folder)
+    trace = workload.demand.trace
+    lengths = stated if trace is None or stated is not None else Lengths(trace=trace)
+    lengths_trace = _trace(lengths.trace, folder) if lengths is not None else None
     demand_trace = _trace(workload.demand.trace, folder)
     limits_s = latency_limits_s(slo)
     peak, mean = peak_and_mean_rps(workload.demand, demand_trace)
     facts = model_facts(model)
     tokens_per_image = _tokens_per_image(workload, facts)
     confidence = float(problem.confidence or policy.default_confidence_fraction)
+    drive = catalog.storage(DRIVE)
     return Case(
         workload=workload,
         model=model,
         facts=facts,
         engine=engine,
         traffic=traffic_of(
-            workload, lengths, lengths_trace or demand_trace, tokens_per_image, policy.kv_tail_fraction
+            workload,
+            lengths,
+            lengths_trace or demand_trace,
+            tokens_per_image,
+            policy.kv_tail_fraction,
+            policy.prefix_cache_share,
         ),
         headroom=workload.headroom or problem.fleet.headroom,
         limits_s=limits_s,
@@ -133,6 +145,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
         mean_rps=mean,
         own_model=catalog.model(workload.model) is None,
         confidence=confidence,
+        drive_bytes_per_s=float(drive.read) if drive is not None else 0.0,
     )
 
 
@@ -166,7 +179,7 @@ class Enumerated:
     """Accelerators all of whose configurations a rule refuses, with the rule in words."""
 
     def barred(self, off: Collection[str] = ()) -> BoolArray:
-        """Candidates that a rule, a format or their shape excludes, but for the constraints that are ``off``."""
+        """Candidates that a rule, a format or their shape excludes, the constraints ``off`` aside."""
         refused = [bits for name, bits in self.refusals.items() if name not in off]
         shape = [bits for name, bits in self.candidates.structural.items() if name not in off]
         barred = np.zeros(len(self.candidates), dtype=bool)
@@ -259,19 +272,24 @@ def evaluated(
     specs = part.specs
     if memory_factor != 1.0:
         specs = replace(specs, capacity_bytes=specs.capacity_bytes * memory_factor)
+    candidates, rows = part.candidates, None
+    kept = keeping(case, candidates, specs, search, rules)
+    if kept is not None:
+        candidates, specs, rows = kept
     evaluation = evaluate(
         workload=case.workload,
         model=case.facts,
         traffic=case.traffic,
-        candidates=part.candidates,
+        candidates=candidates,
         specs=specs,
         policy=case.policy,
         load=case.load,
         limits_s=case.limits_s,
         headroom_fraction=float(case.headroom.memory),
         search=search,
-        refusals=planning_rules.refusals(rules, part.candidates.attributes),
-        penalties=planning_rules.penalties(rules, part.candidates.attributes),
+        refusals=planning_rules.refusals(rules, candidates.attributes),
+        penalties=planning_rules.penalties(rules, candidates.attributes),
+        rows=rows,
     )
     return Evaluated(case, evaluation, specs, len(found.candidates), found.refused_gpus)
 

@@ -9,6 +9,7 @@ import numpy as np
 from planner.app.estimate import estimate
 from planner.loaders.catalog import load_catalog
 from planner.physics.moe import touched_fraction
+from planner.physics.parallelism import bubble_fraction
 from planner.report.claims_page import markdown
 from planner.schema.catalog import Accelerator
 from planner.schema.catalog_index import Catalog
@@ -134,8 +135,7 @@ def _decode_compute_s(given: _Given) -> float:
 
 
 def _bubble_fraction(given: _Given) -> float:
-    stages = given.count("stages")
-    return (stages - 1) / (given.count("micro_batches") + stages - 1)
+    return float(bubble_fraction(given.count("stages"), given.count("micro_batches")))
 
 
 def _storage_bytes_per_s(given: _Given) -> float:

@@ -1,4 +1,4 @@
-"""Looking at the catalog and the rules, and adding a model."""
+"""Looking at the catalog, and adding a model."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 from planner.app.case import read_model
 from planner.errors import input_error, nearest
 from planner.loaders.catalog import load_catalog
-from planner.loaders.rules import load_planning_rules
+from planner.loaders.metric_names import load_metric_names
 from planner.loaders.write import model_yaml
 from planner.schema.catalog import Accelerator, Model
 from planner.schema.catalog_index import Catalog
-from planner.schema.rules import PlanningRule
 from planner.steptime.catalog_facts import accelerator_document, model_document
 
 
@@ -76,7 +75,8 @@ def catalog_check(overlays: tuple[Path, ...] = ()) -> dict[str, int]:
     """
     catalog = load_catalog(overlays)
     return {folder: len(entries) for folder, entries in catalog.by_folder.items()} | {
-        "offers": len(catalog.offers())
+        "offers": len(catalog.offers()),
+        "metrics": len(load_metric_names(overlays).exporters),
     }
 
 
@@ -104,38 +104,6 @@ def add_model(
         write_whole(target, model_yaml(model))
         document["path"] = str(target)
     return document
-
-
-def rules_list(overlays: tuple[Path, ...] = ()) -> list[dict[str, Any]]:
-    """Id, effect and title of every planning rule."""
-    return [
-        {"id": rule.id, "kind": "planning", "effect": rule.effect, "title": rule.title}
-        for rule in load_planning_rules(overlays)
-    ]
-
-
-def rules_show(rule_id: str, overlays: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """One rule as a document.
-
-    Raises:
-        InputError: no rule has this id.
-    """
-    rules = {rule.id: rule for rule in load_planning_rules(overlays)}
-    if rule_id not in rules:
-        hint = nearest(rule_id, tuple(rules))
-        raise input_error("planner rules show", "ID", f'"{rule_id}"', "the id of a rule", hint)
-    rule: PlanningRule = rules[rule_id]
-    return {"id": rule.id, "kind": "planning"} | rule.model_dump(
-        mode="json", by_alias=True, exclude_none=True
-    )
-
-
-def rules_check(overlays: tuple[Path, ...] = ()) -> dict[str, int]:
-    """Number of rules by effect, after every file was read and checked."""
-    counts: dict[str, int] = {}
-    for rule in load_planning_rules(overlays):
-        counts[rule.effect] = counts.get(rule.effect, 0) + 1
-    return counts
 
 
 def _kind(entry: object) -> str:

@@ -9,16 +9,18 @@ from planner.candidates.demand import spares
 from planner.candidates.market import find_id
 from planner.errors import input_error
 from planner.schema.candidates import Lot
-from planner.schema.catalog import Accelerator
-from planner.schema.choice import Limits, Objective, PoolDemand
+from planner.schema.catalog import Accelerator, Engine
+from planner.schema.choice import Limits, Objective, PoolDemand, Role
 from planner.schema.problem import Problem, Workload
 
 
-def pool_demand(workload: Workload, problem: Problem, peak_rps: Fraction, headroom: Fraction) -> PoolDemand:
-    """What the replicas of a workload must carry."""
+def pool_demand(
+    workload: Workload, problem: Problem, peak_rps: Fraction, headroom: Fraction, role: Role = "serve"
+) -> PoolDemand:
+    """What the replicas of a workload must carry in a role."""
     return PoolDemand(
         workload=workload.name,
-        role="serve",
+        role=role,
         demand_rps=(peak_rps * (1 + headroom),),
         max_utilization=Fraction(problem.fleet.max_utilization),
         min_replicas=workload.min_replicas or problem.fleet.min_replicas,
@@ -42,17 +44,29 @@ def limits(problem: Problem, lots: tuple[Lot, ...], find: Callable[[str], Accele
     )
 
 
-def refuse_unsupported(problem: Problem, where: str) -> None:
-    """Say plainly what this version does not search yet.
+def roles(problem: Problem) -> tuple[Role, ...]:
+    """The roles of replicas in the ways of serving that the problem allows."""
+    modes = problem.search.modes
+    return (
+        *(("serve",) if "aggregated" in modes else ()),
+        *(("prefill", "decode") if "disaggregated" in modes else ()),
+    )
+
+
+def refuse_unsupported(problem: Problem, find: Callable[[str], Engine | None], where: str) -> None:
+    """Say plainly what an engine cannot do.
 
     Raises:
-        InputError: the problem asks for disaggregated serving only.
+        InputError: only disaggregated serving is asked for, with an engine that hands nothing over.
     """
-    if "aggregated" not in problem.search.modes:
-        raise input_error(
-            where,
-            "search.modes",
-            "only disaggregated",
-            "aggregated among the modes: predictions do not size prefill and decode pools yet",
-            'modes: [aggregated], or a table of measured workers with roles "prefill" and "decode"',
-        )
+    if problem.search.modes != ("disaggregated",):
+        return
+    for workload in problem.workloads:
+        engine = find(workload.engine)
+        if engine is not None and engine.hand_over is None:
+            raise input_error(
+                where,
+                "search.modes",
+                f"only disaggregated, and {workload.name} is served by {engine.id}",
+                "aggregated among the modes, or an engine that hands KV caches over",
+            )

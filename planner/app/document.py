@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from planner.app.amounts import MILLION, mean_utilization, per_million, tokens_per_h
 from planner.app.case import Case, Evaluated
+from planner.app.chosen import Chosen
+from planner.app.compared import left_out, other_plans
 from planner.app.demands import limits as market_limits
 from planner.app.guardrails import guardrails
+from planner.app.mode_choice import interference, mode_choices
 from planner.app.pools import PoolCase, pool_document, pools
+from planner.app.pools_apart import apart_documents, pd_ratio
+from planner.app.remarks import warnings, warnings_without_plan
+from planner.app.reuse import sessions_taken
 from planner.app.run import Run
 from planner.app.states import constraint_states
-from planner.candidates.attributes import unpacked, weights_native
-from planner.candidates.options import Placed
-from planner.constraints.registry import admitted, verdicts
-from planner.explain.runners_up import runners_up
-from planner.explain.single import single_plan
-from planner.explain.why_not import why_not
-from planner.performance.spread import IN_WORDS, spread_class
-from planner.schema.candidates import Lot
+from planner.explain.prefill_decode import prefill_decode_steps
+from planner.performance.sizing import workload_sizing
 from planner.schema.catalog_index import Catalog
-from planner.schema.choice import Choice, ChoiceProblem, Option
+from planner.schema.choice import Choice, ChoiceProblem
 from planner.schema.plan import (
     Guardrails,
     Inputs,
@@ -33,27 +34,10 @@ from planner.schema.plan import (
     Provenance,
     Removal,
     Route,
-    RunnerUp,
-    WhyNot,
 )
 from planner.schema.problem import Problem
-from planner.schema.rules import PlanningRule
-
-HOURS_S = 3600
-MILLION = 1_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """What the solver chose from, so that its ids can be read."""
-
-    question: ChoiceProblem
-    found: Mapping[str, tuple[Option, Placed]]
-    evaluated: Mapping[str, Evaluated]
-    lots: Sequence[Lot]
-    rules: Sequence[PlanningRule]
-    unpriced: tuple[str, ...]
-    """Accelerators that the problem names and nobody sells."""
+from planner.schema.sizing import WorkloadSizing
+from planner.solver.solve import solve
 
 
 def document(
@@ -69,20 +53,36 @@ def document(
     """The plan, or the honest no with what stands in the way."""
     parts: dict[str, Any] = {}
     if chosen is not None:
-        parts = _feasible(problem, catalog, cases, choice, chosen)
+        parts = _feasible(problem, catalog, cases, run, choice, chosen)
     cost = float(choice.cost_usd_per_h) if chosen is not None else None
+    sized = tuple(_sizing(case, parts.get("pools", ()), catalog) for case in cases.values())
     return Plan(
         problem=problem.name,
         inputs=inputs(problem, catalog),
         status=choice.status,
         objective=objective(problem, choice, cases),
         cost_usd_per_hour=cost,
-        cost_usd_per_million_output_tokens=_per_million(choice, cases, chosen, with_input=False),
-        cost_usd_per_million_tokens=_per_million(choice, cases, chosen, with_input=True),
+        cost_usd_per_million_output_tokens=per_million(choice, cases, with_input=False),
+        cost_usd_per_million_tokens=per_million(choice, cases, with_input=True),
         gpus=dict(sorted(choice.gpus.items())),
         removed=removed,
+        sizing=sized,
         provenance=provenance(cases, run, candidates),
-        **({"mean_utilization": None, "warnings": _no_warnings(problem, choice)} | parts),
+        **({"mean_utilization": None, "warnings": warnings_without_plan(choice)} | parts),
+    )
+
+
+def _sizing(case: Case, documents: Sequence[Pool], catalog: Catalog) -> WorkloadSizing:
+    mine = [pool for pool in documents if pool.workload == case.workload.name]
+    return workload_sizing(
+        case.workload.name,
+        case.facts,
+        case.traffic,
+        float(case.peak_rps),
+        float(case.mean_rps),
+        [pool.weights for pool in mine],
+        [pool.kv for pool in mine],
+        {entry.id: entry for entry in catalog.number_formats},
     )
 
 
@@ -99,7 +99,7 @@ def objective(problem: Problem, choice: Choice, cases: Mapping[str, Case]) -> Ob
     """Value and bound of the objective; cost per token scales both by the same tokens."""
     value, bound = choice.value, choice.lower_bound
     if problem.objective == "cost_per_token" and value is not None:
-        tokens = _tokens_per_h(cases, with_input=False)
+        tokens = tokens_per_h(cases, with_input=False)
         value = value / Fraction(tokens) * MILLION
         bound = bound / Fraction(tokens) * MILLION if bound is not None else None
     return Objective(
@@ -129,16 +129,17 @@ def provenance(cases: Mapping[str, Case], run: Run, candidates: int) -> Provenan
 
 
 def _feasible(
-    problem: Problem, catalog: Catalog, cases: Mapping[str, Case], choice: Choice, chosen: Chosen
+    problem: Problem, catalog: Catalog, cases: Mapping[str, Case], run: Run, choice: Choice, chosen: Chosen
 ) -> dict[str, Any]:
     pool_cases = pools(
         choice,
         chosen.found,
-        chosen.evaluated,
+        chosen.part,
+        tuple(cases),
         chosen.lots,
         {name: _storage(case, catalog) for name, case in cases.items()},
     )
-    documents = _numbered(pool_cases)
+    documents = _documents(pool_cases, chosen)
     limits = market_limits(problem, tuple(chosen.lots), catalog.accelerator)
     by_workload = {
         name: guardrails(case, [pool for pool in documents if pool.workload == name])
@@ -146,30 +147,60 @@ def _feasible(
     }
     first: Guardrails | None = next(iter(by_workload.values()), None)
     return {
-        "mean_utilization": _mean_utilization(cases, documents),
+        "mean_utilization": mean_utilization(cases, documents),
+        "pd_ratio": pd_ratio(documents),
+        "pd_steps": prefill_decode_steps(chosen.question, choice),
+        "mode_choice": mode_choices(
+            chosen.question,
+            choice,
+            partial(best_value, run),
+            interference(chosen.evaluated.__getitem__, pool_cases, documents),
+        ),
         "pools": documents,
-        "routing": _routing(pool_cases, documents),
+        "routing": _routing(pool_cases, documents, chosen),
+        "sessions": sessions_taken(_first(pool_cases)),
         "constraints": constraint_states(cases, pool_cases, documents, choice, limits),
         "guardrails": first,
         "guardrails_by_workload": by_workload if len(by_workload) > 1 else {},
-        "runners_up": _runners_up(choice, chosen),
-        "why_not": _why_not(chosen),
-        "warnings": (*_unsearched(problem), *_warnings(cases, documents, choice, chosen)),
+        "runners_up": other_plans(choice, chosen),
+        "why_not": left_out(chosen),
+        "warnings": warnings(cases, documents, choice, chosen, problem.fleet.network is not None),
     }
 
 
-def _numbered(pool_cases: Sequence[PoolCase]) -> tuple[Pool, ...]:
-    count: dict[str, int] = {}
-    documents = []
-    for case in pool_cases:
-        count[case.placed.workload] = count.get(case.placed.workload, 0) + 1
-        documents.append(pool_document(case, count[case.placed.workload]))
+def best_value(run: Run, question: ChoiceProblem) -> Choice:
+    """The optimal value of a question, ties left open."""
+    return solve(question, goal="value", time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
+
+
+def _documents(pool_cases: Sequence[PoolCase], chosen: Chosen) -> tuple[Pool, ...]:
+    """One pool a case, in the same order."""
+    documents: list[Pool] = []
+    for name in dict.fromkeys(case.placed.workload for case in pool_cases):
+        mine = [case for case in pool_cases if case.placed.workload == name]
+        if mine[0].placed.role == "serve":
+            documents += [pool_document(case, number) for number, case in enumerate(mine, 1)]
+        else:
+            documents += apart_documents(mine, chosen.apart[name])
     return tuple(documents)
 
 
-def _routing(pool_cases: Sequence[PoolCase], documents: Sequence[Pool]) -> tuple[Route, ...]:
+def _first(pool_cases: Sequence[PoolCase]) -> dict[str, tuple[Evaluated, int]]:
+    """The candidate of the first pool of each workload."""
+    found: dict[str, tuple[Evaluated, int]] = {}
+    for case in pool_cases:
+        found.setdefault(case.placed.workload, (case.evaluated, case.placed.configuration))
+    return found
+
+
+def _routing(pool_cases: Sequence[PoolCase], documents: Sequence[Pool], chosen: Chosen) -> tuple[Route, ...]:
     return tuple(
-        Route(workload=pool.workload, bucket="all", pool=pool.id, share=float(case.share))
+        Route(
+            workload=pool.workload,
+            bucket="all",
+            pool=pool.id,
+            share=float(case.share) * chosen.sent_fraction(case.placed),
+        )
         for case, pool in zip(pool_cases, documents, strict=True)
         if case.share > 0
     )
@@ -178,118 +209,3 @@ def _routing(pool_cases: Sequence[PoolCase], documents: Sequence[Pool]) -> tuple
 def _storage(case: Case, catalog: Catalog) -> Any:
     named = case.workload.storage
     return catalog.storage(named or "local-nvme")
-
-
-def _tokens_per_h(cases: Mapping[str, Case], with_input: bool) -> float:
-    return sum(
-        float(case.mean_rps)
-        * HOURS_S
-        * (case.traffic.output_mean_tokens + (case.traffic.input_mean_tokens if with_input else 0.0))
-        for case in cases.values()
-    )
-
-
-def _per_million(
-    choice: Choice, cases: Mapping[str, Case], chosen: Chosen | None, with_input: bool
-) -> float | None:
-    tokens = _tokens_per_h(cases, with_input)
-    if chosen is None or tokens <= 0.0:
-        return None
-    return float(choice.cost_usd_per_h) / tokens * MILLION
-
-
-def _mean_utilization(cases: Mapping[str, Case], documents: Sequence[Pool]) -> float | None:
-    """Mean demand over what the replicas can carry, workloads weighted by their capacity."""
-    capacity = sum(pool.capacity_rps * pool.replicas for pool in documents)
-    return sum(float(case.mean_rps) for case in cases.values()) / capacity if capacity > 0.0 else None
-
-
-def _runners_up(choice: Choice, chosen: Chosen) -> tuple[RunnerUp, ...]:
-    if len(chosen.question.demands) != 1 or choice.value is None:
-        return ()
-    supplies = {supply.id: supply for supply in chosen.question.supplies}
-    demand = chosen.question.demands[0]
-    plans = [single_plan(option, supplies[option.supply], demand) for option in chosen.question.options]
-    evaluation = chosen.evaluated[demand.workload].evaluation
-    limited = {
-        option_id: evaluation.capacities.limited_by[placed.configuration]
-        for option_id, (_, placed) in chosen.found.items()
-    }
-    return runners_up(
-        plans,
-        tuple(choice.counts),
-        choice.value,
-        sum(choice.gpus.values()),
-        chosen.question.limits.objective,
-        limited,
-        limits=chosen.question.limits,
-    )
-
-
-def _why_not(chosen: Chosen) -> tuple[WhyNot, ...]:
-    lines: list[WhyNot] = []
-    for part in chosen.evaluated.values():
-        judged = verdicts(part.evaluation, tuple(chosen.rules))
-        lines += why_not(
-            part.evaluation, judged, admitted(judged), lots=chosen.lots, refused=part.refused_gpus
-        )
-    return tuple(lines)
-
-
-def _warnings(
-    cases: Mapping[str, Case], pools_: Sequence[Pool], choice: Choice, chosen: Chosen
-) -> tuple[str, ...]:
-    lines = [f"{name}: no price is known, so it was not considered" for name in chosen.unpriced]
-    for case in cases.values():
-        if case.own_model and case.model.note:
-            lines.append(f"{case.model.id}: {case.model.note}")
-    for pool in pools_:
-        memory = pool.memory_bytes
-        if memory is not None and memory.kv_cache < 0.1 * memory.capacity:
-            lines.append(
-                f"{pool.id}: KV cache has {memory.kv_cache / 1e9:.1f} GB, under 10 % of the memory; "
-                "a few GB more or less change the batch a lot"
-            )
-        if "across-servers" in pool.option:
-            lines.append(f"{pool.id}: a replica spans servers; its stages talk over fleet.network")
-    lines += _remarks(chosen, pools_)
-    places = sorted(
-        {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
-    )
-    if len(places) > 1:
-        lines.append(
-            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or "
-            "search.mix: false keep it together"
-        )
-    if not choice.exact:
-        lines.append("prices or rates were rounded to the safe side for the solver")
-    return tuple(lines)
-
-
-def _unsearched(problem: Problem) -> tuple[str, ...]:
-    """What the problem asks for and this version does not search."""
-    if "disaggregated" in problem.search.modes:
-        return (
-            "search.modes: only aggregated serving was searched; predictions do not size "
-            "prefill and decode pools yet",
-        )
-    return ()
-
-
-def _no_warnings(problem: Problem, choice: Choice) -> tuple[str, ...]:
-    cut = ("the time limit ended the search before there was an answer",)
-    return (*(cut if choice.status == "unknown" else ()), *_unsearched(problem))
-
-
-def _remarks(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
-    """Pools whose weights are unpacked, or whose predictions rest on no measured rows of their own kind."""
-    lines = []
-    for pool in pools_:
-        placed = chosen.found[pool.option][1]
-        item = chosen.evaluated[placed.workload].evaluation.candidates.configurations[placed.configuration]
-        if not weights_native(item):
-            lines.append(f"{pool.id}: {unpacked(item)}")
-        name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
-        if name in IN_WORDS and pool.evidence == "modelled":
-            lines.append(f"{pool.id}: {IN_WORDS[name]}; benchmark it before you buy")
-    return lines

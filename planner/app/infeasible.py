@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from planner.app.case import Case, Evaluated
+from planner.app.demands import roles
+from planner.app.infeasible_apart import side_bits
 from planner.app.study import Posed, Study
 from planner.candidates.options import options
 from planner.candidates.space import WHOLE_SERVERS, rule_is_off
@@ -22,9 +24,14 @@ from planner.schema.rules import PlanningRule
 def removed(study: Study, posed: Posed, choice: Choice) -> tuple[tuple[Removal, ...], int]:
     """Every constraint with the candidates it removes, formats and rules included; and how many there are."""
     parts, count = [], 0
-    for case in stuck(posed.cases, choice.in_the_way).values():
+    for name, case in stuck(posed.cases, choice.in_the_way).items():
+        split = posed.apart[name]
+        if split is not None:
+            sides = side_bits(split, posed.rules)
+            parts += sides
+            count += sum(len(bits[0].names) for bits in sides)
         part = study.everything(case, posed.problem, posed.lots)
-        if part is not None:
+        if part is not None and ("serve" in roles(posed.problem) or not parts):
             whole = not rule_is_off(WHOLE_SERVERS, posed.problem.search.rules_off)
             parts.append(_bits(part, posed.lots, posed.rules, posed.question, whole))
             count += len(part.evaluation.candidates)
@@ -103,6 +110,6 @@ def _best_single(
     for option, placed in options(part.evaluation, lots, runs, whole_servers, every=True).values():
         plan = single_plan(option, supplies[option.supply], demand)
         known = best.get(placed.configuration)
-        if known is None or plan.usd_per_h < known.usd_per_h:
+        if plan is not None and (known is None or plan.usd_per_h < known.usd_per_h):
             best[placed.configuration] = plan
     return best

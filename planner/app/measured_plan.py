@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
-from planner.app.document import inputs, solver_name
+from planner.app.document import best_value, inputs, solver_name
 from planner.app.measured_pools import Solved, in_use, mean_utilization, pd_ratio, pools, routing
 from planner.app.measured_reasons import latency_states, removed
+from planner.app.mode_choice import mode_choices
 from planner.app.run import Run
 from planner.app.states import market_states
+from planner.explain.prefill_decode import prefill_decode_steps
 from planner.loaders.worker_table import read_workers
-from planner.performance.measured import measured_cases
+from planner.performance.measured import measured_case
 from planner.schema.catalog import Accelerator
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice
@@ -26,24 +27,18 @@ MEASURED_CONFIDENCE = 0.5
 
 
 def plan_from_table(problem: Problem, folder: Path, catalog: Catalog, run: Run) -> Plan:
-    """The optimal plan over a table of workers; every combination of serving modes is tried.
+    """The optimal plan over a table of workers.
 
     Raises:
         InputError: everything wrong with the table, or names that do not match the problem.
     """
     with run.step("load", f"reading {problem.workers}"):
         table, sizes = read_table(problem, folder, catalog)
-        cases = measured_cases(problem, table, sizes)
+        case = measured_case(problem, table, sizes)
     with run.step("solve", "choosing and proving"):
-        solved = [
-            Solved(
-                case,
-                solve(case.problem, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers),
-            )
-            for case in cases
-        ]
+        choice = solve(case.problem, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):
-        return documented(problem, catalog, run, solved)
+        return documented(problem, catalog, run, Solved(case, choice))
 
 
 def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[WorkerTable, dict[str, int]]:
@@ -63,40 +58,26 @@ def _known(catalog: Catalog) -> dict[str, Accelerator]:
     return {name: entry for name in names if (entry := catalog.accelerator(name)) is not None}
 
 
-def _best(solved: Sequence[Solved]) -> Solved:
-    """The case with the smallest value; of equal ones the first."""
-    found = [item for item in solved if item.choice.value is not None]
-    if not found:
-        unknown = [item for item in solved if item.choice.status == "unknown"]
-        return (unknown or list(solved))[0]
-    return min(
-        found, key=lambda item: (item.choice.value, item.choice.gpus and sum(item.choice.gpus.values()))
-    )
-
-
-def documented(problem: Problem, catalog: Catalog, run: Run, solved: Sequence[Solved]) -> Plan:
-    """The plan of the best combination of serving modes."""
-    best = _best(solved)
-    choice, case = best.choice, best.case
+def documented(problem: Problem, catalog: Catalog, run: Run, solved: Solved) -> Plan:
+    """The plan document of a choice, or the honest no."""
+    choice, case = solved.choice, solved.case
     feasible = choice.value is not None
-    used = in_use(best, problem) if feasible else ()
+    used = in_use(solved, problem) if feasible else ()
     documents = pools(problem, used)
-    bound = _lower_bound(solved) if feasible else None
-    status = choice.status
-    if status == "optimal" and bound is not None and choice.value is not None and bound < choice.value:
-        status = "feasible"
     cost = float(choice.cost_usd_per_h) if feasible else None
     return Plan(
         problem=problem.name,
         inputs=inputs(problem, catalog),
-        status=status,
-        objective=_objective(problem, choice, bound),
+        status=choice.status,
+        objective=_objective(problem, choice),
         cost_usd_per_hour=cost,
         cost_usd_per_million_output_tokens=None,
         cost_usd_per_million_tokens=None,
         mean_utilization=mean_utilization(documents),
         gpus=dict(sorted(choice.gpus.items())),
         pd_ratio=pd_ratio(used),
+        pd_steps=prefill_decode_steps(case.problem, choice) if feasible else (),
+        mode_choice=mode_choices(case.problem, choice, partial(best_value, run)) if feasible else (),
         pools=documents,
         routing=routing(used, documents),
         constraints=(*latency_states(problem, used), *market_states(choice, case.problem.limits))
@@ -109,29 +90,17 @@ def documented(problem: Problem, catalog: Catalog, run: Run, solved: Sequence[So
             seed=run.seed,
             solver=solver_name(),
             confidence=float(problem.confidence or MEASURED_CONFIDENCE),
-            candidates=sum(len(item.case.problem.options) for item in solved),
+            candidates=len(case.problem.options),
             timing_s=run.timings(),
         ),
     )
 
 
-def _lower_bound(solved: Sequence[Solved]) -> Fraction | None:
-    """The smallest bound of all cases that may hold a plan."""
-    bounds = []
-    for item in solved:
-        if item.choice.status == "unknown":
-            return Fraction(0)
-        if item.choice.lower_bound is not None:
-            bounds.append(item.choice.lower_bound)
-    return min(bounds, default=None)
-
-
-def _objective(problem: Problem, choice: Choice, bound: Fraction | None) -> Objective:
-    value = choice.value
-    gap = float((value - bound) / value) if value and bound is not None else (0.0 if value == 0 else None)
+def _objective(problem: Problem, choice: Choice) -> Objective:
+    value, bound, gap = choice.value, choice.lower_bound, choice.gap
     return Objective(
         name=problem.objective,
         value=float(value) if value is not None else None,
         lower_bound=float(bound) if bound is not None else None,
-        gap=gap,
+        gap=float(gap) if gap is not None else None,
     )

@@ -54,16 +54,17 @@ def _ttft_s(mine: Sequence[Used]) -> float | None:
     return own + float(max(transfers, default=Fraction(0))) if own is not None else None
 
 
-def removed(solved: Sequence[Solved], problem: Problem) -> tuple[Removal, ...]:
+def removed(solved: Solved, problem: Problem) -> tuple[Removal, ...]:
     """Rows that each latency or memory limit removes, then the limits that stand in the way."""
     by_id: dict[str, list[tuple[WorkerRow, int]]] = {}
-    for row, ids in dict.fromkeys(pair for item in solved for pair in item.case.excluded):
+    for row, ids in solved.case.excluded:
         for name in ids:
             by_id.setdefault(name, []).append((row, len(ids)))
-    in_the_way = dict.fromkeys(name for item in solved for name in item.choice.in_the_way)
     found = [_removal(problem, name, rows) for name, rows in by_id.items()]
     found += [
-        Removal(id=name, title=_way_title(name), alone=0, total=0) for name in in_the_way if name not in by_id
+        Removal(id=name, title=_way_title(name), alone=0, total=0)
+        for name in solved.choice.in_the_way
+        if name not in by_id
     ]
     return tuple(sorted(found, key=lambda item: (-item.alone, -item.total, item.id)))
 

@@ -260,11 +260,18 @@ class _Reader:
         workers: Sequence[tuple[int, Configuration]],
     ) -> RowLoads:
         """Columns of the loads of all rows."""
-        replicas = np.array([max(row.gpus // item.gpus, 1) for row, item in zip(rows, items, strict=True)])
+        # Workers of disaggregated serving share one queue: no replicas, however many GPUs.
+        replicas = np.array(
+            [
+                1 if row.disaggregated else max(row.gpus // item.gpus, 1)
+                for row, item in zip(rows, items, strict=True)
+            ]
+        )
         requests = np.array([row.requests or math.inf for row in rows], dtype=np.float64)
         prefill_row = np.full(len(rows), -1, dtype=np.intp)
-        for place, (index, _) in enumerate(workers):
-            prefill_row[index] = len(rows) + place
+        batched = np.zeros(len(rows))
+        for place, (index, worker) in enumerate(workers):
+            prefill_row[index], batched[index] = len(rows) + place, worker.batched_tokens
         return RowLoads(
             kind=np.array([row.kind for row in rows]),
             engine=tuple(item.engine.id for item in items),
@@ -274,9 +281,11 @@ class _Reader:
             replicas=replicas.astype(np.float64),
             held_answer_fraction=np.array([self._held(item) for item in items], dtype=np.float64),
             speculative=np.array([float(row.speculation == "on") for row in rows]),
+            equal_lengths=np.array([float(row.equal_lengths) for row in rows]),
             alone=np.array([float(row.whole_batch_prompt) for row in rows]),
             prefill_row=prefill_row,
             prefill_workers=np.array([float(row.prefill.workers) for row in rows]),
+            prefill_batched_tokens=batched,
             decode_workers=np.array([float(max(row.decode.workers, 1)) for row in rows]),
         )
 

@@ -13,6 +13,7 @@ from planner.schema.problem import Fleet, Problem, Workload
 from planner.schema.reasons import Changes, LimitKind, NamedLimit
 from planner.schema.slo import METRICS, Slo
 from planner.schema.workers import WorkerRow, WorkerTable
+from planner.solver.ways import servable
 
 _TITLES = {constraint.id: constraint.title for constraint in CANDIDATE_CONSTRAINTS}
 _UP = Context(prec=15, rounding=ROUND_CEILING)
@@ -54,7 +55,7 @@ def predicted_limits(study: Study, posed: Posed) -> tuple[NamedLimit, ...]:
 
 
 def measured_limits(
-    problem: Problem, table: WorkerTable, questions: Callable[[Changes], Sequence[ChoiceProblem]]
+    problem: Problem, table: WorkerTable, question: Callable[[Changes], ChoiceProblem]
 ) -> tuple[NamedLimit, ...]:
     """The limits of a problem over measured workers; each moves to a value that a row has."""
     found: list[NamedLimit] = []
@@ -64,9 +65,8 @@ def measured_limits(
         if any(row.memory_fraction is not None for row in rows):
             found.append(_memory(workload, problem, rows))
     lifted: Changes = {limit.id: None for limit in found}
-    widest = questions(lifted)
-    found += _services(widest)
-    first = questions({})[0]
+    found += _services(question(lifted))
+    first = question({})
     return (*found, *_market(first), *_given(problem, first))
 
 
@@ -122,20 +122,10 @@ def _memory(workload: Workload, problem: Problem, rows: Sequence[WorkerRow]) -> 
     )
 
 
-def _services(widest: Sequence[ChoiceProblem]) -> Iterator[NamedLimit]:
+def _services(widest: ChoiceProblem) -> Iterator[NamedLimit]:
     """Buckets that nothing serves however the limits are, whatever the way to serve."""
-    unserved: list[dict[str, None]] = []
-    for question in widest:
-        mine: dict[str, None] = {}
-        for demand in question.demands:
-            pool = [option for option in question.options if option.pool == demand.pool]
-            for place, (bucket, need) in enumerate(zip(demand.buckets, demand.demand_rps, strict=True)):
-                if need > 0 and not any(option.rates_rps[place] > 0 for option in pool):
-                    mine[f"unservable:{demand.workload}/{bucket}"] = None
-        unserved.append(mine)
-    for name in unserved[0]:
-        if all(name in other for other in unserved):
-            yield NamedLimit(name, "service", "a bucket that no option can serve")
+    for name in servable(widest)[1]:
+        yield NamedLimit(name, "service", "a bucket that no option can serve")
 
 
 def _market(question: ChoiceProblem) -> Iterator[NamedLimit]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from planner.app import infeasible, measured_plan
-from planner.app.document import Chosen, document
+from planner.app.chosen import Chosen
+from planner.app.document import document
 from planner.app.run import Run
 from planner.app.study import Posed, Study
 from planner.loaders.catalog import load_catalog
@@ -73,5 +74,6 @@ def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:
         removed, count = infeasible.removed(study, posed, choice)
         return document(posed.problem, study.catalog, posed.cases, run, choice, None, removed, count)
     ready = {name: part for name, part in posed.evaluated.items() if part is not None}
-    chosen = Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced)
+    apart = {name: split for name, split in posed.apart.items() if split is not None}
+    chosen = Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced, apart)
     return document(posed.problem, study.catalog, posed.cases, run, choice, chosen, (), posed.evaluations)

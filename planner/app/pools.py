@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from planner.app.case import Evaluated
+from planner.app.reuse import pool_reuse
 from planner.candidates.options import Placed
 from planner.performance.at_load import at_load
+from planner.performance.evaluate import row_fit
+from planner.performance.kv_ways import fetching
 from planner.performance.open_load import Load
-from planner.performance.replica import cold_start_seconds, memory_fit, replicas
+from planner.performance.replica import MemoryFit, cold_start_seconds, replicas
+from planner.performance.sizing import kv_usage_fraction
 from planner.performance.user_factors import evidence, sigma_log
+from planner.physics import speculation
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Storage
-from planner.schema.choice import Choice, Option
+from planner.schema.choice import Choice, Option, Role
+from planner.schema.configuration import Configuration
 from planner.schema.plan import Bound, Memory, Pool, Statistic
 from planner.schema.slo import METRICS, SHOWN_STATISTICS
+from planner.schema.speculation import DraftsTaken
 from planner.steptime.memory import MemoryAccount
 from planner.steptime.step import step_time_s
+
+_ROLES: tuple[Role, ...] = ("serve", "prefill", "decode")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,24 +45,30 @@ class PoolCase:
     storage: Storage
     replicas: int
     share: Fraction
-    """Of the workload's requests."""
+    """Of the workload's requests, in its role."""
     usd_per_h: Fraction
+
+    @property
+    def rate_rps(self) -> Fraction:
+        """Planned load of one replica at peak demand."""
+        return self.evaluated.case.peak_rps * self.share / self.replicas
 
 
 def pools(
     choice: Choice,
     found: Mapping[str, tuple[Option, Placed]],
-    evaluated: Mapping[str, Evaluated],
+    evaluated: Callable[[Placed], Evaluated],
+    order: Sequence[str],
     lots: Sequence[Lot],
     storages: Mapping[str, Storage],
 ) -> tuple[PoolCase, ...]:
-    """The options in use, the largest share of each workload first."""
+    """The options in use by workload in the given order, the largest share of each role first."""
     share = {item.option: item.share for item in choice.shares}
     price = _prices(choice, found, lots)
     cases = []
     for option_id, count in choice.counts.items():
         option, placed = found[option_id]
-        part = evaluated[placed.workload]
+        part = evaluated(placed)
         cases.append(
             PoolCase(
                 option=option,
@@ -65,8 +81,13 @@ def pools(
                 usd_per_h=price[option_id],
             )
         )
-    order = {name: position for position, name in enumerate(evaluated)}
-    return tuple(sorted(cases, key=lambda c: (order[c.placed.workload], -c.share, c.option.id)))
+    places = {name: position for position, name in enumerate(order)}
+    return tuple(
+        sorted(
+            cases,
+            key=lambda c: (places[c.placed.workload], _ROLES.index(c.placed.role), -c.share, c.option.id),
+        )
+    )
 
 
 def _prices(
@@ -87,23 +108,32 @@ def _prices(
 
 
 def pool_document(case: PoolCase, number: int) -> Pool:
-    """One pool with memory, latencies and bounds at its planned load."""
+    """One pool of aggregated serving with memory, latencies and bounds at its planned load."""
+    part, index = case.evaluated, case.placed.configuration
+    load, _ = load_of(part, index, float(case.rate_rps))
+    return described(
+        case,
+        number,
+        concurrency=float(load.concurrency[0]),
+        bound=bounds(part, index, load),
+        **latency_document(load, 0),
+    )
+
+
+def described(case: PoolCase, number: int, **operating: Any) -> Pool:
+    """A pool with everything but what it experiences at its load (``operating``)."""
     part, index = case.evaluated, case.placed.configuration
     item = part.evaluation.candidates.configurations[index]
-    rate = case.evaluated.case.peak_rps * case.share / case.replicas
-    load, batch = load_of(part, index, float(rate))
-    fit = memory_fit(
-        part.specs, part.case.traffic, float(part.case.headroom.memory), part.case.policy.prefix_cache_share
-    )
-    capacity = float(case.option.rates_rps[0])
+    fit = fit_of(part)
+    rate, capacity = float(case.rate_rps), float(case.option.rates_rps[0])
     power = item.accelerator.power
     return Pool(
-        id=f"{case.placed.workload}/serve/{number}",
+        id=f"{case.placed.workload}/{case.placed.role}/{number}",
         workload=case.placed.workload,
         model=part.case.model.id,
-        role="serve",
+        role=case.placed.role,
         option=case.option.id,
-        mode="aggregated",
+        mode="aggregated" if case.placed.role == "serve" else "disaggregated",
         engine=item.engine.id,
         gpu=case.lot.name,
         offer=case.lot.offer,
@@ -115,16 +145,14 @@ def pool_document(case: PoolCase, number: int) -> Pool:
         pp=item.pp,
         ep=item.ep,
         attention_dp=item.attention_dp,
-        max_batch=batch,
+        max_batch=int(part.evaluation.capacities.max_batch[index]),
         batched_tokens=item.batched_tokens,
+        speculation=drafts_taken(item),
+        reuse=pool_reuse(part, index, fit, case.option),
         capacity_rps=capacity,
-        load_rps=float(rate),
-        utilization=float(rate) / capacity,
-        concurrency=float(load.concurrency[0]),
+        load_rps=rate,
+        utilization=rate / capacity,
         memory_bytes=memory_document(fit.account, index),
-        **latency_document(load, 0),
-        e2e_is_upper_bound=False,
-        bound=bounds(part, index, load),
         cold_start_s=cold_start_seconds(item, fit.account, index, case.storage),
         host_memory_bytes=float(fit.account.host_bytes[index]),
         power_w=float(power.tdp) * item.gpus * case.replicas if power else None,
@@ -132,18 +160,52 @@ def pool_document(case: PoolCase, number: int) -> Pool:
         evidence=evidence(item),
         limited_by=part.evaluation.capacities.limited_by[index],
         usd_per_hour=float(case.usd_per_h),
+        kv_usage=_kv_usage(part, index, fit, operating.get("concurrency")),
+        **operating,
+    )
+
+
+def _kv_usage(part: Evaluated, index: int, fit: MemoryFit, decoding: float | None) -> float | None:
+    """Share of the KV cache in use on average; None for workers that do not decode."""
+    if decoding is None:
+        return None
+    context = part.evaluation.traffic_of(index).decode_context_tokens
+    return kv_usage_fraction(part.specs, index, decoding, context, float(fit.account.kv_cache_bytes[index]))
+
+
+def drafts_taken(item: Configuration) -> DraftsTaken | None:
+    """The drafts of a configuration, as the plan states them."""
+    drafting = item.drafting
+    if drafting is None:
+        return None
+    emitted = speculation.tokens_per_step(drafting.acceptance_fraction, float(drafting.tokens))
+    return DraftsTaken(
+        kind=drafting.kind,
+        tokens=drafting.tokens,
+        acceptance=drafting.acceptance_fraction,
+        tokens_per_step=float(emitted),
+        draft=drafting.name or None,
+        weights=drafting.weights.id if drafting.weights else None,
     )
 
 
 def load_of(part: Evaluated, index: int, rate_rps: float) -> tuple[Load, int]:
     """The state of one replica at a rate, and its batch cap."""
-    case = part.case
+    case, traffic, variants = part.case, part.evaluation.traffic_of(index), part.evaluation.variants
     rows = np.array([index], dtype=np.int64)
     batch = int(part.evaluation.capacities.max_batch[index])
     items = part.evaluation.candidates.configurations
-    model = replicas(items, part.specs, case.traffic, case.load.margin_z_score)
-    load = at_load(model, rows, np.array([rate_rps]), np.array([float(batch)]), case.traffic, case.load)
+    model = replicas(items, part.specs, traffic, case.load.margin_z_score)
+    if variants is not None:
+        model = model.with_fetching(fetching(part.specs, variants.fetch_s_per_token))
+    load = at_load(model, rows, np.array([rate_rps]), np.array([float(batch)]), traffic, case.load)
     return load, batch
+
+
+def fit_of(part: Evaluated) -> MemoryFit:
+    """Memory of all candidates of a workload."""
+    share, headroom = part.case.policy.prefix_cache_share, float(part.case.headroom.memory)
+    return row_fit(part.specs, part.evaluation.traffic, headroom, share, part.evaluation.variants)
 
 
 def latency_document(load: Load, index: int) -> dict[str, Statistic]:
@@ -172,7 +234,7 @@ def memory_document(account: MemoryAccount, index: int) -> Memory:
 def bounds(part: Evaluated, index: int, load: Load) -> dict[str, Bound]:
     """What limits a prompt alone and a decode step at the planned load."""
     rows = np.array([index], dtype=np.int64)
-    traffic = part.case.traffic
+    traffic = part.evaluation.traffic_of(index)
     servers = float(part.specs.attention_dp[index] * part.specs.pp[index])
     chunk = min(traffic.prefill_mean_tokens, float(part.specs.batched_tokens[index]))
     prefill = step_time_s(part.specs, rows, 0.0, 0.0, chunk * servers, traffic.input_mean_tokens / 2.0, 1.0)

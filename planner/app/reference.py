@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.app.data import rules_list, rules_show
+from planner.app.rules import rules_list, rules_show
 from planner.constraints.registry import CANDIDATE_CONSTRAINTS
 from planner.loaders.catalog import load_catalog
 from planner.report.reference import markdown
@@ -12,11 +12,12 @@ from planner.schema.problem import Problem
 def reference() -> str:
     """Keys of the problem file, constraints, rules and judgement, as Markdown."""
     catalog = load_catalog()
-    judgement = catalog.find("judgement", "planning").parameters
+    entries = (catalog.find("judgement", name) for name in ("planning", "serving-options"))
+    judgement = {name: value for entry in entries for name, value in entry.parameters.items()}
     return markdown(
         Problem.model_json_schema(),
         [(f"`{item.id}:W`", item.title, item.unit, item.source) for item in CANDIDATE_CONSTRAINTS],
-        [rules_show(str(rule["id"])) for rule in rules_list()],
+        [rules_show(str(rule["id"])) for rule in rules_list() if rule["kind"] == "planning"],
         [
             (
                 f"`{name}`",

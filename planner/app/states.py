@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner.app.case import Case
-from planner.app.pools import PoolCase
-from planner.performance.replica import memory_fit
+from planner.app.pools import PoolCase, fit_of
 from planner.schema.choice import Choice, Limits
 from planner.schema.plan import ConstraintState, Pool
 from planner.schema.slo import METRICS
@@ -28,6 +27,7 @@ def constraint_states(
         mine = [pool for pool in documents if pool.workload == name]
         states += _latency_states(case, mine)
         states += _memory_state(name, [item for item in pool_cases if item.placed.workload == name])
+        states += _link_state(name, mine)
     return (*states, *market_states(choice, limits))
 
 
@@ -36,10 +36,13 @@ def _latency_states(case: Case, pools: Sequence[Pool]) -> list[ConstraintState]:
     states = []
     for metric in METRICS:
         named = {name: limit for name, limit in case.limits_s.items() if name.startswith(metric)}
+        stated = {pool.id: getattr(pool, f"{metric}_s") for pool in pools}
         values = [
-            (getattr(pool, f"{metric}_s").get(name.split("_")[1], float("inf")), limit, name)
+            (stated[pool.id].get(name.split("_")[1], float("inf")), limit, name)
             for pool in pools
             for name, limit in named.items()
+            # Prefill pools write no answers.
+            if pool.role != "prefill" or stated[pool.id]
         ]
         if not values:
             continue
@@ -63,8 +66,7 @@ def _memory_state(name: str, mine: Sequence[PoolCase]) -> list[ConstraintState]:
     worst: tuple[float, float, bool] | None = None
     for item in mine:
         part, index = item.evaluated, item.placed.configuration
-        policy, headroom = part.case.policy, float(part.case.headroom.memory)
-        fit = memory_fit(part.specs, part.case.traffic, headroom, policy.prefix_cache_share)
+        fit = fit_of(part)
         ranks = float(part.specs.attention_dp[index])
         batch = float(part.evaluation.capacities.max_batch[index])
         one = float(fit.sequence_bytes[index])
@@ -85,6 +87,24 @@ def _memory_state(name: str, mine: Sequence[PoolCase]) -> list[ConstraintState]:
             slack=limit - value,
             binding=bound,
             text="memory of the fullest GPU with the whole batch at P95 length",
+        )
+    ]
+
+
+def _link_state(name: str, pools: Sequence[Pool]) -> list[ConstraintState]:
+    """Links between prefill and decode workers carry every KV cache."""
+    loads = [pool.link_load for pool in pools if pool.link_load is not None]
+    if not loads:
+        return []
+    return [
+        ConstraintState(
+            id=f"kv-transfer:{name}",
+            value=max(loads),
+            limit=1.0,
+            unit="",
+            slack=1.0 - max(loads),
+            binding=any(pool.limited_by == "kv-transfer" for pool in pools),
+            text="share of the links that hand-overs of KV caches take",
         )
     ]
 

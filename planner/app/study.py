@@ -12,7 +12,9 @@ import numpy as np
 
 from planner.app.case import Case, Enumerated, Evaluated, Selected, enumerated, evaluated, prepare, selected
 from planner.app.demands import limits as market_limits
-from planner.app.demands import pool_demand, refuse_unsupported
+from planner.app.demands import pool_demand, refuse_unsupported, roles
+from planner.app.split import options_apart, split_evaluated
+from planner.candidates.demand import spares
 from planner.candidates.market import lots as market_lots
 from planner.candidates.market import unpriced
 from planner.candidates.options import Placed, options, supplies
@@ -20,9 +22,11 @@ from planner.candidates.space import STAGES_RULE, WHOLE_SERVERS, rule_is_off
 from planner.constraints import planning_rules
 from planner.constraints.registry import admitted, verdicts
 from planner.errors import input_error
+from planner.performance.division import LARGEST_ROOM
+from planner.performance.split import Split
 from planner.schema.candidates import Lot
 from planner.schema.catalog_index import Catalog
-from planner.schema.choice import ChoiceProblem, Option
+from planner.schema.choice import ChoiceProblem, Coupling, Option
 from planner.schema.problem import Problem, Workload
 from planner.schema.rules import PlanningRule
 
@@ -58,6 +62,8 @@ class Posed:
     unpriced: tuple[str, ...]
     cases: Mapping[str, Case]
     evaluated: Mapping[str, Evaluated | None]
+    apart: Mapping[str, Split | None]
+    """Prefill and decode candidates, where they are searched."""
     found: Mapping[str, tuple[Option, Placed]]
     question: ChoiceProblem
 
@@ -65,7 +71,10 @@ class Posed:
     def evaluations(self) -> int:
         """Operating points that were evaluated."""
         parts = [part for part in self.evaluated.values() if part is not None]
-        return sum(part.evaluation.capacities.evaluations for part in parts)
+        apart = [split for split in self.apart.values() if split is not None]
+        return sum(part.evaluation.capacities.evaluations for part in parts) + sum(
+            split.evaluations for split in apart
+        )
 
 
 class Study:
@@ -80,6 +89,7 @@ class Study:
         self._enumerated: dict[object, Enumerated] = {}
         self._selected: dict[object, Selected] = {}
         self._evaluated: dict[object, Evaluated] = {}
+        self._apart: dict[object, Split | None] = {}
 
     def pose(self, problem: Problem, granted: Granted = NOTHING) -> Posed:
         """The question that a problem asks, without the constraints that are lifted.
@@ -87,7 +97,7 @@ class Study:
         Raises:
             InputError: nothing can be bought, or something that this version does not search.
         """
-        refuse_unsupported(problem, self.where)
+        refuse_unsupported(problem, self.catalog.engine, self.where)
         lots = market_lots(problem.fleet, self.catalog.accelerator, self.catalog.price_lists)
         priceless = unpriced(problem.fleet, self.catalog.accelerator, lots)
         if not lots:
@@ -100,20 +110,29 @@ class Study:
             )
         cases = {workload.name: self.case(workload, problem) for workload in problem.workloads}
         parts = {name: self.evaluated(case, problem, lots, granted) for name, case in cases.items()}
+        wanted = roles(problem)
+        apart = {name: self.split(case, problem, lots, granted) for name, case in cases.items()}
         found: dict[str, tuple[Option, Placed]] = {}
-        for part in parts.values():
-            if part is not None:
+        for name, part in parts.items():
+            split = apart[name]
+            if part is not None and "serve" in wanted:
                 found |= self._options(part, lots, problem, granted)
+            if split is not None:
+                off = granted.of(name)
+                whole = not rule_is_off(WHOLE_SERVERS, (*problem.search.rules_off, *off))
+                found |= options_apart(split, lots, self.active(problem), whole, off)
         question = ChoiceProblem(
             options=tuple(option for option, _ in found.values()),
             supplies=supplies(lots),
             demands=tuple(
-                pool_demand(case.workload, problem, case.peak_rps, Fraction(case.headroom.capacity))
+                pool_demand(case.workload, problem, case.peak_rps, Fraction(case.headroom.capacity), role)
                 for case in cases.values()
+                for role in wanted
             ),
             limits=market_limits(problem, tuple(lots), self.catalog.accelerator),
+            couplings=tuple(Coupling(name, LARGEST_ROOM) for name in cases) if "prefill" in wanted else (),
         )
-        return Posed(problem, lots, self.active(problem), priceless, cases, parts, found, question)
+        return Posed(problem, lots, self.active(problem), priceless, cases, parts, apart, found, question)
 
     def active(self, problem: Problem) -> tuple[PlanningRule, ...]:
         """The planning rules that the problem leaves on."""
@@ -134,6 +153,29 @@ class Study:
         key = (self._key(case, problem, lots, off), tuple(sorted(off)))
         found = self._enumerate(key, case, problem, lots, off)
         return self._evaluate(key, ~found.barred(off), found, case, problem, granted)
+
+    def split(
+        self, case: Case, problem: Problem, lots: Sequence[Lot], granted: Granted = NOTHING
+    ) -> Split | None:
+        """Prefill and decode candidates of a workload, evaluated; None where they are not searched."""
+        if "prefill" not in roles(problem):
+            return None
+        off = granted.of(case.workload.name)
+        key = (self._key(case, problem, lots, off), tuple(sorted(off)))
+        found = self._enumerate(key, case, problem, lots, off)
+        keep = ~found.barred(off)
+        if not keep.any():
+            return None
+        if key not in self._selected:
+            self._selected[key] = selected(found, keep)
+        factor = granted.memory_factor.get(case.workload.name, 1.0)
+        full = (key, tuple(case.limits_s.items()), str(case.workload.demand.burstiness), factor)
+        if full not in self._apart:
+            rules = self.active(problem)
+            self._apart[full] = split_evaluated(
+                case, self._selected[key], problem, rules, self.catalog, off, factor
+            )
+        return self._apart[full]
 
     def everything(self, case: Case, problem: Problem, lots: Sequence[Lot]) -> Evaluated | None:
         """All candidates, those too that formats, shape or a rule exclude."""
@@ -178,6 +220,7 @@ class Study:
             frozenset(name.split("_")[0] for name in case.limits_s),
             problem.confidence,
             problem.fleet.headroom.memory,
+            case.headroom.capacity if case.traffic.reuse is not None else None,
             str(problem.fleet.network),
             problem.search.model_dump_json(),
             tuple((lot.id, lot.accelerator.id, lot.unit_gpus, lot.group_limit_gpus) for lot in lots),
@@ -196,4 +239,5 @@ class Study:
             if verdict.id.split(":")[0] not in off
         ]
         whole = not rule_is_off(WHOLE_SERVERS, (*problem.search.rules_off, *off))
-        return options(part.evaluation, lots, admitted(tuple(judged)), whole)
+        lost = spares(part.case.workload, problem.fleet).count
+        return options(part.evaluation, lots, admitted(tuple(judged)), whole, lost=lost)

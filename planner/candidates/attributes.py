@@ -6,8 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from planner.candidates.roles import role_attributes
 from planner.schema.candidates import BoolArray, Column, IntArray
 from planner.schema.configuration import Configuration
+from planner.steptime.rates import skips_zeros
+
+_MEGA = 1e6
 
 
 def attributes(
@@ -16,6 +20,8 @@ def attributes(
     part_of_server: Sequence[bool],
     held: IntArray,
     fits_unit: BoolArray,
+    evicts: bool = False,
+    caches: bool = False,
 ) -> dict[str, Column]:
     """One column for each of `planner.schema.rules.ATTRIBUTES`.
 
@@ -25,6 +31,8 @@ def attributes(
         part_of_server: the instance is a part of a server, one entry a configuration.
         held: sequences that memory holds.
         fits_unit: some layout on one fast link holds the model where the configuration may be placed.
+        evicts: the problem has tokens dropped from the KV of running requests.
+        caches: a prefix cache is part of every configuration.
     """
     supports = [item.engine.supports for item in items]
     return {
@@ -56,14 +64,63 @@ def attributes(
         "pipeline_supported": _flags(known.pipeline for known in supports),
         "smallest_tp_that_fits": _smallest_tp(items, held),
         "fits_one_node": fits_unit,
+        "token_eviction": np.full(len(items), evicts, dtype=bool),
+        "prefix_cache": np.full(len(items), caches, dtype=bool),
+        "kv_offload": _words("none" for _ in items),
+        "kv_offload_supported": np.ones(len(items), dtype=bool),
+        "waits_limited": np.zeros(len(items), dtype=bool),
+        "weights_sparse": _flags(item.weights.sparse is not None for item in items),
+        "skips_zeros": _flags(skips_zeros(item.accelerator, item.weights) for item in items),
+        "network_mb_per_s": _numbers(int(item.network_bytes_per_s / _MEGA) for item in items),
+        "adapters": _numbers(item.adapters.active if item.adapters else 0 for item in items),
+        "adapters_supported": _flags(known.lora for known in supports),
+        **role_attributes(items, "serve"),
         "is_moe": _flags(item.model.moe_layers > 0 for item in items),
         "architecture": _words(item.accelerator.architecture for item in items),
         "engine": _words(item.engine.id for item in items),
+        **_drafts(items),
+        **_experts(items),
+    }
+
+
+def _drafts(items: Sequence[Configuration]) -> dict[str, Column]:
+    """Speculative decoding; where nothing is drafted no rule finds anything."""
+    drafts = [item.drafting for item in items]
+    if not any(drafts):
+        size = len(items)
+        return {
+            "draft_kind": np.full(size, "none", dtype=object),
+            "draft_tokens": np.zeros(size, dtype=np.int64),
+            "draft_acceptance_percent": np.full(size, 100, dtype=np.int64),
+            "draft_vocabulary_matches": np.ones(size, dtype=bool),
+            "speculation_supported": np.ones(size, dtype=bool),
+        }
+    return {
+        "draft_kind": _words(draft.kind if draft else "none" for draft in drafts),
+        "draft_tokens": _numbers(draft.tokens if draft else 0 for draft in drafts),
+        "draft_acceptance_percent": _numbers(
+            round(100 * draft.acceptance_fraction) if draft else 100 for draft in drafts
+        ),
+        "draft_vocabulary_matches": _flags(draft is None or draft.same_vocabulary for draft in drafts),
+        "speculation_supported": _flags(
+            draft is None or draft.kind in item.engine.supports.speculation
+            for item, draft in zip(items, drafts, strict=True)
+        ),
+    }
+
+
+def _experts(items: Sequence[Configuration]) -> dict[str, Column]:
+    """Load and room of spread experts, in percent of the mean; 0 where the problem does not state it."""
+    return {
+        "expert_imbalance_percent": _numbers(_percent(item.experts.imbalance_ratio) for item in items),
+        "expert_capacity_percent": _numbers(_percent(item.experts.capacity_ratio) for item in items),
     }
 
 
 def weights_native(item: Configuration) -> bool:
     """The matrix units multiply this weight format directly; otherwise it is weight-only."""
+    if item.weights.sparse is not None:
+        return skips_zeros(item.accelerator, item.weights)
     if item.weights.rate == "bf16":
         return item.weights.nominal_bits == 16
     return item.weights.rate in item.accelerator.compute.native
@@ -85,6 +142,7 @@ def configuration_name(item: Configuration) -> str:
     parts += [f"ep{item.ep}"] if item.ep > 1 else []
     parts += ["pcie"] if not item.fast_link else []
     parts += [f"across-servers-of-{item.node_gpus}"] if item.spans_servers else []
+    parts += [f"{item.drafting.kind}-{item.drafting.tokens}"] if item.drafting else []
     return " ".join([*parts, f"chunk{item.batched_tokens}"])
 
 
@@ -96,6 +154,10 @@ def _smallest_tp(items: Sequence[Configuration], held: IntArray) -> IntArray:
         if sequences > 0:
             smallest[kind] = min(item.tp, smallest.get(kind, item.tp))
     return _numbers(smallest.get(kind, item.tp) for item, kind in zip(items, kinds, strict=True))
+
+
+def _percent(ratio: float | None) -> int:
+    return 0 if ratio is None else round(100 * ratio)
 
 
 def _measured(item: Configuration) -> bool:

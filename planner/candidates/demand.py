@@ -7,19 +7,23 @@ from fractions import Fraction
 import numpy as np
 
 from planner.errors import input_error
+from planner.performance.traffic import mean_turns
 from planner.schema.choice import Spares
 from planner.schema.problem import Demand, Fleet, Redundancy, Workload
+from planner.schema.sessions import Sessions
 from planner.schema.traces import TraceLengths
 
 _WINDOW_S = 300.0
 _MILLI = 1000
+_HOUR_S = 3600
 
 
 def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fraction, Fraction]:
     """The rate to carry and the rate that divides the cost per token.
 
     Of hourly rates the largest and their mean; of a trace the busiest five minutes and the mean,
-    rounded up to a thousandth of a request per second. A stated mean comes before a counted one.
+    rounded up to a thousandth of a request per second; of sessions those that begin times their turns. A
+    stated mean comes before a counted one.
 
     Raises:
         InputError: a trace without times.
@@ -27,6 +31,8 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
     if demand.peak_rps is not None:
         peak = Fraction(demand.peak_rps)
         return peak, Fraction(demand.mean_rps) if demand.mean_rps is not None else peak
+    if demand.sessions is not None:
+        return _of_sessions(demand.sessions)
     if demand.hourly_rps is not None:
         hours = [Fraction(rate) for rate in demand.hourly_rps]
         mean = (
@@ -48,6 +54,14 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
     mean_rate = trace.arrival_s.size / span_s
     mean = Fraction(demand.mean_rps) if demand.mean_rps is not None else _up(mean_rate)
     return _up(max(busiest, mean_rate)), mean
+
+
+def _of_sessions(sessions: Sessions) -> tuple[Fraction, Fraction]:
+    """Sessions per second times turns; the mean of percentiles of turns is rounded up to a thousandth."""
+    turns = sessions.turns
+    number = Fraction(turns) if isinstance(turns, int) else _up(mean_turns(turns))
+    mean = sessions.per_hour if sessions.mean_per_hour is None else sessions.mean_per_hour
+    return Fraction(sessions.per_hour) * number / _HOUR_S, Fraction(mean) * number / _HOUR_S
 
 
 def _up(rate: float) -> Fraction:

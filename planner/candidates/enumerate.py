@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from planner.candidates.attributes import attributes, configuration_name
-from planner.candidates.layouts import Layout, Space, divides, heads_divide, layouts, whole_units
+from planner.candidates.layouts import Layout, Space, divides, layouts, spreads_experts, whole_units
 from planner.schema.candidates import AllowedFormat, BoolArray, Candidates, IntArray, Lot
 from planner.schema.catalog import NumberFormat
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
+from planner.steptime.splitting import heads_divide
 
 __all__ = ["Holds", "Space", "attention_format", "enumerate_candidates", "heads_divide"]
 
@@ -102,8 +104,12 @@ class _Builder:
         self.fitting = {
             (site, self.configurations[index].weights.id)
             for index, site, _ in self.placed
-            if self.held[index] > 0 and self.configurations[index].fast_link and self.within[index]
+            if self.held[index] > 0 and self._in_one_unit(index)
         }
+
+    def _in_one_unit(self, index: int) -> bool:
+        item = self.configurations[index]
+        return item.fast_link and self.within[index] and not item.spans_servers
 
     def add_stages(self, site: int) -> None:
         """Add pipelines where a single unit does not hold the model, or has no fast link to share it."""
@@ -131,7 +137,15 @@ class _Builder:
         return Candidates(
             configurations=tuple(self.configurations),
             names=tuple(configuration_name(item) for item in self.configurations),
-            attributes=attributes(self.configurations, self.link_gpus, self.part_of_server, self.held, fits),
+            attributes=attributes(
+                self.configurations,
+                self.link_gpus,
+                self.part_of_server,
+                self.held,
+                fits,
+                self.space.evicts,
+                self.space.caches,
+            ),
             structural={
                 "precision": _not(self.allowed),
                 "divisibility": _not(self.divides),
@@ -155,23 +169,27 @@ class _Builder:
         spans = layout.gpus > lot.unit_gpus and layout.gpus > lot.link_gpus
         # Stages of single PCIe cards in one server talk over PCIe; between servers over the network.
         bare = layout.pp > 1 and lot.link_gpus == 1 < lot.unit_gpus
-        fast = layout.group <= lot.link_gpus and not bare
+        wide = spreads_experts(self.space, layout, lot.group_limit_gpus)
+        fast = (layout.tp if wide else layout.group) <= lot.link_gpus and not bare
         server = lot.unit_gpus if spans else 0
         own = spans and _part_of_server(lot)
         units = whole_units(lot, layout)
-        for chunk in self.space.chunks:
-            key = (lot.accelerator.id, weights.format.id, kv.format.id, layout, fast, server, chunk, own)
+        for chunk, draft in product(self.space.chunks, range(len(self.space.drafts))):
+            place = (lot.accelerator.id, fast, server, own)
+            key = (place, weights.format.id, kv.format.id, layout, chunk, draft)
             index = self.index.get(key)
             if index is None:
                 index = self.index[key] = len(self.configurations)
                 self.configurations.append(
-                    self._configuration(lot, layout, weights.format, attention, kv.format, fast, spans, chunk)
+                    self._configuration(
+                        lot, layout, weights.format, attention, kv.format, fast, spans, chunk, draft
+                    )
                 )
                 self.link_gpus.append(lot.link_gpus)
                 self.part_of_server.append(_part_of_server(lot))
                 self.allowed.append(weights.allowed and kv.allowed)
                 self.divides.append(divides(self.space.model, layout))
-                self.within.append(layout.group <= lot.group_limit_gpus)
+                self.within.append(wide or layout.group <= lot.group_limit_gpus)
             self.placed.append((index, site, units))
 
     def _configuration(
@@ -184,6 +202,7 @@ class _Builder:
         fast: bool,
         spans: bool,
         chunk: int,
+        draft: int,
     ) -> Configuration:
         space = self.space
         return Configuration(
@@ -204,6 +223,9 @@ class _Builder:
             spans_servers=spans,
             network_bytes_per_s=space.network_bytes_per_s if spans else 0.0,
             network_latency_s=space.network_latency_s if spans else 0.0,
+            drafting=space.drafts[draft],
+            experts=space.experts,
+            adapters=space.adapters,
         )
 
 
@@ -219,7 +241,7 @@ def attention_format(
 def _linked(lot: Lot, layout: Layout) -> bool:
     """The catalog knows how the GPUs of a stage reach each other."""
     known = lot.accelerator.host.pcie_one_way is not None or lot.accelerator.link.measured_all_reduce
-    return layout.group <= lot.link_gpus or bool(known)
+    return min(layout.group, lot.group_limit_gpus) <= lot.link_gpus or bool(known)
 
 
 def _not(bits: Sequence[bool]) -> BoolArray:

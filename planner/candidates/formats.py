@@ -71,5 +71,8 @@ def kv_formats(
 def _marked(formats: list[NumberFormat], allowed: set[str], everything: bool) -> tuple[AllowedFormat, ...]:
     ordered = sorted(formats, key=lambda item: (-item.bits, item.id))
     return tuple(
-        AllowedFormat(item, item.id in allowed) for item in ordered if everything or item.id in allowed
+        AllowedFormat(item, item.id in allowed)
+        for item in ordered
+        # Whether a model may be made sparse is for the user to say: nobody is pointed to it.
+        if item.id in allowed or (everything and item.sparse is None)
     )

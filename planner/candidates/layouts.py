@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from planner.schema.candidates import AllowedFormat, Lot
 from planner.schema.catalog import Calibration, Engine, NumberFormat
+from planner.schema.configuration import AS_FITTED, AdapterSlots, Drafting, ExpertTraffic
 from planner.schema.facts import ModelFacts
 from planner.schema.problem import Search
+from planner.steptime.splitting import heads_divide
 
 POWERS = (1, 2, 4, 8, 16, 32, 64)
 """Degrees tried by default."""
@@ -39,6 +41,14 @@ class Space:
     """Pipeline stages are tried everywhere (the rule against them inside a server is off)."""
     everything: bool = False
     """Degrees that the problem lists are tried where they cannot work, too, and marked so."""
+    drafts: tuple[Drafting | None, ...] = (None,)
+    """Ways of speculative decoding to try; None: without."""
+    experts: ExpertTraffic = AS_FITTED
+    adapters: AdapterSlots | None = None
+    evicts: bool = False
+    """Tokens are dropped from the KV of running requests."""
+    caches: bool = False
+    """Every configuration has a prefix cache."""
 
 
 class Layout(NamedTuple):
@@ -87,10 +97,17 @@ def layouts(space: Space, group_limit_gpus: int, deeper: bool) -> Iterator[Layou
 def _tried(space: Space, layout: Layout, group_limit_gpus: int) -> bool:
     if layout.gpus > LARGEST_REPLICA_GPUS:
         return False
-    if layout.group > group_limit_gpus:
+    if layout.group > group_limit_gpus and not spreads_experts(space, layout, group_limit_gpus):
         listed = space.search.tp is not None or space.search.attention_dp is not None
         return space.everything and listed
     return divides(space.model, layout) or (space.everything and _listed(space.search))
+
+
+def spreads_experts(space: Space, layout: Layout, group_limit_gpus: int) -> bool:
+    """Attention ranks on several whole servers share their experts over the network; no rank straddles."""
+    spread = space.search.wide_ep and layout.attention_dp > 1 and layout.ep == layout.group
+    whole = layout.group > group_limit_gpus and layout.group % group_limit_gpus == 0
+    return spread and whole and layout.pp == 1 and layout.tp <= group_limit_gpus
 
 
 def _listed(search: Search) -> bool:
@@ -108,12 +125,6 @@ def divides(model: ModelFacts, layout: Layout) -> bool:
     """Heads and experts split evenly, and every stage has a layer."""
     experts = layout.ep == 1 or (layout.ep == layout.group and model.experts % layout.ep == 0)
     return experts and layout.pp <= model.layers and heads_divide(model, layout.tp)
-
-
-def heads_divide(model: ModelFacts, tp: int) -> bool:
-    """Query heads split evenly, and KV heads split or are replicated evenly."""
-    kv_even = model.is_mla or model.kv_heads % tp == 0 or tp % model.kv_heads == 0
-    return model.query_heads % tp == 0 and kv_even
 
 
 def whole_units(lot: Lot, layout: Layout) -> int:

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from planner.candidates.counted import Ranged, best_by_number
 from planner.schema.candidates import BoolArray, Lot
-from planner.schema.choice import Option, Supply
+from planner.schema.choice import Option, Role, Supply
 from planner.schema.evaluation import Evaluation
 
 _MICRO = 1_000_000
@@ -23,6 +24,9 @@ class Placed:
     configuration: int
     """Index into the workload's candidates."""
     lot: int
+    role: Role = "serve"
+    side: int = 0
+    """Of a prefill or decode option, the place of its `SideEvaluation`."""
 
 
 def supplies(lots: Sequence[Lot]) -> tuple[Supply, ...]:
@@ -40,14 +44,20 @@ def supplies(lots: Sequence[Lot]) -> tuple[Supply, ...]:
 
 
 def options(
-    evaluation: Evaluation, lots: Sequence[Lot], admitted: BoolArray, whole_servers: bool, every: bool = False
+    evaluation: Evaluation,
+    lots: Sequence[Lot],
+    admitted: BoolArray,
+    whole_servers: bool,
+    every: bool = False,
+    lost: int = 0,
 ) -> dict[str, tuple[Option, Placed]]:
     """The options of one workload, by id.
 
     Of configurations that take the same room on the same lot only the one with the largest rate
     stays: every limit already holds for it, so nothing else distinguishes them. Equal rates are
     told apart by departures from preferences, then by name. Rates are rounded down to a millionth
-    of a request per second; what is then zero is no option.
+    of a request per second; what is then zero is no option. Where candidates are repeated because hits
+    depend on the number of replicas, the largest rate is taken number by number.
 
     Args:
         evaluation: candidates with capacities.
@@ -55,8 +65,9 @@ def options(
         admitted: candidates that no constraint excludes.
         whole_servers: a replica larger than one server takes whole servers.
         every: keep those too that a better one in the same room stands for (to explain, not to solve).
+        lost: replicas of an option that may be lost.
     """
-    best: dict[tuple[int, int, int, int], int] = {}
+    rooms: dict[tuple[int, int, int, int], list[int]] = {}
     candidates = evaluation.candidates
     rank = _ranks(evaluation, admitted)
     triples = zip(
@@ -69,14 +80,17 @@ def options(
         if configuration not in rank:
             continue
         gpus = candidates.configurations[configuration].gpus
-        room = (lot, gpus, units, configuration if every else -1)
-        known = best.get(room)
-        if known is None or rank[configuration] < rank[known]:
-            best[room] = configuration
+        rooms.setdefault((lot, gpus, units, configuration if every else -1), []).append(configuration)
     found = {}
-    for (lot, gpus, units, _), configuration in best.items():
-        option = _option(evaluation, lots[lot], configuration, gpus, units, whole_servers)
-        found[option.id] = (option, Placed(evaluation.workload.name, configuration, lot))
+    for (lot, gpus, units, _), members in rooms.items():
+        variants = evaluation.variants
+        if variants is None:
+            ranged = [Ranged(min(members, key=rank.__getitem__))]
+        else:
+            ranged = best_by_number(variants, sorted(members, key=rank.__getitem__), lost)
+        for taken in ranged:
+            option = _option(evaluation, lots[lot], taken, gpus, units, whole_servers)
+            found[option.id] = (option, Placed(evaluation.workload.name, taken.candidate, lot))
     return dict(sorted(found.items()))
 
 
@@ -100,8 +114,9 @@ def micro_rps(rate_rps: float) -> int:
 
 
 def _option(
-    evaluation: Evaluation, lot: Lot, index: int, gpus: int, units: int, whole_servers: bool
+    evaluation: Evaluation, lot: Lot, taken: Ranged, gpus: int, units: int, whole_servers: bool
 ) -> Option:
+    index = taken.candidate
     name = evaluation.candidates.names[index]
     batch = int(evaluation.capacities.max_batch[index])
     whole = units if units and whole_servers else None
@@ -110,7 +125,7 @@ def _option(
     power = configuration.accelerator.power
     watts = Fraction(power.tdp) if power else Fraction(0)
     return Option(
-        id=f"{evaluation.workload.name}: {name} batch{batch} @ {lot.id}",
+        id=f"{evaluation.workload.name}: {name}{taken.part} batch{batch} @ {lot.id}",
         workload=evaluation.workload.name,
         role="serve",
         supply=lot.id,
@@ -119,6 +134,8 @@ def _option(
         rates_rps=(Fraction(micro_rps(evaluation.capacities.rate_rps[index]), _MICRO),),
         power_w=watts * gpus,
         units_per_replica=whole if lot.purchase == "unit" else None,
+        replicas_from=taken.first,
+        replicas_to=taken.last,
         slack=-float(evaluation.penalties[index]),
         label=name,
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from planner.candidates.formats import kv_formats, weight_formats
 from planner.candidates.layouts import Space
+from planner.candidates.serving_options import adapter_slots, drafting_choices, expert_traffic
 from planner.schema.catalog import Engine, Model, Network
 from planner.schema.catalog_index import Catalog
 from planner.schema.facts import ModelFacts
@@ -58,6 +59,11 @@ def search_space(
         chunks=chunks(search, engine, paced),
         stages_always=rule_is_off(STAGES_RULE, search.rules_off),
         everything=everything,
+        drafts=drafting_choices(workload, facts, catalog),
+        experts=expert_traffic(workload, catalog),
+        adapters=adapter_slots(workload),
+        evicts=workload.kv_eviction is not None,
+        caches=workload.prefix_cache_hit > 0,
     )
 
 

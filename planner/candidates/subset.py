@@ -1,10 +1,12 @@
-"""A part of the candidates."""
+"""A part of the candidates, or some of them several times."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from planner.schema.candidates import BoolArray, Candidates
+from planner.schema.candidates import BoolArray, Candidates, Column, IntArray
 
 
 def subset(candidates: Candidates, keep: BoolArray) -> Candidates:
@@ -21,4 +23,35 @@ def subset(candidates: Candidates, keep: BoolArray) -> Candidates:
         placed_configuration=renumbered[candidates.placed_configuration[placed]],
         placed_lot=candidates.placed_lot[placed],
         placed_units=candidates.placed_units[placed],
+    )
+
+
+def repeated(
+    candidates: Candidates, rows: IntArray, suffixes: Sequence[str], columns: Mapping[str, Column]
+) -> Candidates:
+    """Candidates by row, with their places.
+
+    Args:
+        candidates: what is repeated.
+        rows: of each row, the candidate that it repeats.
+        suffixes: what a row adds to the name of its candidate.
+        columns: attributes that the rows have of their own.
+    """
+    order = np.argsort(rows, kind="stable")
+    counts = np.bincount(rows, minlength=len(candidates))
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    copies = counts[candidates.placed_configuration]
+    place = np.repeat(np.arange(copies.size), copies)
+    within = np.arange(place.size) - np.repeat(np.cumsum(copies) - copies, copies)
+    placed = order[starts[candidates.placed_configuration[place]] + within]
+    return Candidates(
+        configurations=tuple(candidates.configurations[index] for index in rows),
+        names=tuple(
+            f"{candidates.names[index]}{suffix}" for index, suffix in zip(rows, suffixes, strict=True)
+        ),
+        attributes={name: column[rows] for name, column in candidates.attributes.items()} | dict(columns),
+        structural={name: bits[rows] for name, bits in candidates.structural.items()},
+        placed_configuration=placed,
+        placed_lot=candidates.placed_lot[place],
+        placed_units=candidates.placed_units[place],
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from planner.schema.choice import Choice, ChoiceProblem, Option, PoolDemand, Share, Supply
+from planner.constraints.packing_check import broken_packing
+from planner.constraints.ways import ways_by_workload
+from planner.schema.choice import Choice, ChoiceProblem, Option, PoolDemand, Share, Way
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,10 @@ def bill(problem: ChoiceProblem, counts: Mapping[str, int], units: Mapping[str, 
             gpus[supply.gpu] += supply.unit_gpus * units[supply.id]
     for option in problem.options:
         count, supply = counts.get(option.id, 0), supplies[option.supply]
+        if not count:
+            continue
         power += option.power_w * count
-        if count and supply.purchase != "unit":
+        if supply.purchase != "unit":
             gpus[supply.gpu] += option.gpus * count
             cost += count * (
                 option.usd_per_h if supply.purchase == "option" else supply.usd_per_unit_h * option.gpus
@@ -44,9 +47,12 @@ def bill(problem: ChoiceProblem, counts: Mapping[str, int], units: Mapping[str, 
 def broken(problem: ChoiceProblem, choice: Choice) -> list[str]:
     """What the choice breaks, in words; empty when it keeps everything."""
     total = bill(problem, choice.counts, choice.units)
-    faults = [*_broken_limits(problem, total), *_broken_packing(problem, choice)]
+    faults = [*_broken_limits(problem, choice, total), *broken_packing(problem, choice)]
+    ways, stray = _ways(problem, choice)
+    faults.extend(stray)
     for demand in problem.demands:
-        faults.extend(_broken_pool(problem, choice, demand))
+        if ways.get(demand.workload) == demand.way:
+            faults.extend(_broken_pool(problem, choice, demand))
     for coupling in problem.couplings:
         faults.extend(_broken_pairs(problem, choice, coupling.workload, coupling.ttft_limit_s))
     if (total.cost_usd_per_h, total.gpus, total.power_w) != (
@@ -58,7 +64,24 @@ def broken(problem: ChoiceProblem, choice: Choice) -> list[str]:
     return faults
 
 
-def _broken_limits(problem: ChoiceProblem, total: Bill) -> Iterator[str]:
+def _ways(problem: ChoiceProblem, choice: Choice) -> tuple[dict[str, Way], list[str]]:
+    """The way in which each workload is served, and what contradicts it."""
+    ways: dict[str, Way] = {}
+    faults = []
+    for workload, possible in ways_by_workload(problem.demands).items():
+        way = choice.ways.get(workload, possible[0] if len(possible) == 1 else None)
+        if way is None or way not in possible:
+            faults.append(f"way: {workload} is served {way or 'in no stated way'}")
+        else:
+            ways[workload] = way
+    asked = {demand.pool for demand in problem.demands if ways.get(demand.workload) == demand.way}
+    for option in problem.options:
+        if choice.counts.get(option.id, 0) and option.pool not in asked:
+            faults.append(f"way: {option.id} serves nothing")
+    return ways, faults
+
+
+def _broken_limits(problem: ChoiceProblem, choice: Choice, total: Bill) -> Iterator[str]:
     limits = problem.limits
     for gpu, stock in limits.stock_gpus.items():
         if total.gpus.get(gpu, 0) > stock:
@@ -67,88 +90,12 @@ def _broken_limits(problem: ChoiceProblem, total: Bill) -> Iterator[str]:
         yield f"budget: {total.cost_usd_per_h} of {limits.budget_usd_per_h}"
     if limits.max_gpus is not None and sum(total.gpus.values()) > limits.max_gpus:
         yield f"max-gpus: {sum(total.gpus.values())} of {limits.max_gpus}"
-
-
-# -- packing ------------------------------------------------------------------------------------------------
-
-
-def _broken_packing(problem: ChoiceProblem, choice: Choice) -> Iterator[str]:
-    by_supply: dict[str, list[Option]] = defaultdict(list)
-    for option in problem.options:
-        if choice.counts.get(option.id, 0):
-            by_supply[option.supply].append(option)
-    for supply in problem.supplies:
-        if supply.purchase != "unit":
-            continue
-        own, small = 0, Counter[int]()
-        for option in by_supply[supply.id]:
-            count, whole = choice.counts[option.id], _whole_servers(option, supply)
-            own += count * whole
-            if not whole:
-                small[option.gpus] += count
-        left = choice.units.get(supply.id, 0) - own
-        if left < 0 or not fits(small, left, supply.unit_gpus):
-            yield f"packing:{supply.id}: {choice.units.get(supply.id, 0)} servers of {supply.unit_gpus} GPUs"
-
-
-def _whole_servers(option: Option, supply: Supply) -> int:
-    if option.units_per_replica is not None:
-        return option.units_per_replica
-    return math.ceil(Fraction(option.gpus, supply.unit_gpus)) if option.gpus >= supply.unit_gpus else 0
-
-
-def fits(sizes: Counter[int], servers: int, room: int) -> bool:
-    """Replicas of these sizes fit into so many servers: largest first, else every placement."""
-    left = tuple((size, count) for size, count in sorted(sizes.items(), reverse=True) if count)
-    if sum(size * count for size, count in left) > servers * room:
-        return False
-    return _fits_largest_first(left, servers, room) or _fits_somehow(left, servers, room, {})
-
-
-def _fits_largest_first(left: tuple[tuple[int, int], ...], servers: int, room: int) -> bool:
-    """Fill the fullest servers first, size after size; servers with equal space are counted together.
-
-    Finds a placement whenever every size divides the next larger one and the room.
-    """
-    spaces = Counter({room: servers})
-    for size, wanted in left:
-        count = wanted
-        for space in sorted(space for space, number in spaces.items() if number and space >= size):
-            each = space // size
-            filled = min(spaces[space], count // each)
-            spaces[space] -= filled
-            spaces[space - each * size] += filled
-            count -= filled * each
-            if 0 < count < each and spaces[space]:
-                spaces[space] -= 1
-                spaces[space - count * size] += 1
-                count = 0
-        if count:
-            return False
-    return True
-
-
-def _fits_somehow(
-    left: tuple[tuple[int, int], ...],
-    servers: int,
-    room: int,
-    known: dict[tuple[tuple[tuple[int, int], ...], int], bool],
-) -> bool:
-    """Fill server after server with every set that takes the largest replica left; remembers dead ends."""
-    left = tuple((size, count) for size, count in left if count)
-    if not left:
-        return True
-    if sum(size * count for size, count in left) > servers * room:
-        return False
-    if (left, servers) not in known:
-        known[left, servers] = any(
-            _fits_somehow(
-                tuple((s, c - t) for (s, c), t in zip(left, taken, strict=True)), servers - 1, room, known
-            )
-            for taken in itertools.product(*(range(min(c, room // s), -1, -1) for s, c in left))
-            if taken[0] and sum(s * t for (s, _), t in zip(left, taken, strict=True)) <= room
-        )
-    return known[left, servers]
+    if limits.power_w is not None and total.power_w > limits.power_w:
+        yield f"power: {total.power_w} of {limits.power_w}"
+    in_use = {option.gpu for option in problem.options if choice.counts.get(option.id, 0)}
+    for gpu in limits.must_use:
+        if gpu not in in_use:
+            yield f"must-use:{gpu}: none in use"
 
 
 # -- one pool -----------------------------------------------------------------------------------------------
@@ -162,6 +109,10 @@ def _broken_pool(problem: ChoiceProblem, choice: Choice, demand: PoolDemand) -> 
         yield f"min_replicas: {name} has {sum(counts.values())} of {demand.min_replicas}"
     if not demand.mix and len(used) != 1:
         yield f"mix: {name} uses {len(used)} options"
+    total = sum(counts.values())
+    for replica in used.values():
+        if not replica.holds_for(total):
+            yield f"replicas: {name} has {total}, the rates of {replica.id} hold for other numbers"
     mine = [s for s in choice.shares if (s.workload, s.role) == demand.pool]
     yield from (f"cover: {name} {fault}" for fault in _overload(demand, used, counts, mine))
     if demand.spares.kind == "per_option":

@@ -21,17 +21,20 @@ class SinglePlan:
     power_w: Fraction
 
 
-def single_plan(option: Option, supply: Supply, demand: PoolDemand) -> SinglePlan:
+def single_plan(option: Option, supply: Supply, demand: PoolDemand) -> SinglePlan | None:
     """The cheapest plan of one option alone: max(minimum, ceil(demand / rate) + lost) replicas.
 
-    ``lost`` is what the spares may take: so many replicas, or all replicas of so many servers.
+    ``lost`` is what the spares may take: so many replicas, or all replicas of so many servers. None where
+    the rates of the option do not hold for so many replicas.
     Assumes one bucket; replicas smaller than a unit share it without straddling.
     """
     rate = option.rates_rps[0] * demand.max_utilization
     lost = demand.spares.count
     if demand.spares.kind == "servers" and supply.purchase == "unit" and option.units_per_replica is None:
         lost *= max(1, supply.unit_gpus // option.gpus)
-    replicas = max(demand.min_replicas, ceil(demand.demand_rps[0] / rate) + lost)
+    replicas = max(demand.min_replicas, ceil(demand.demand_rps[0] / rate) + lost, option.replicas_from)
+    if not option.holds_for(replicas):
+        return None
     gpus, cost = bought(option, supply, replicas)
     return SinglePlan(option, replicas, gpus, cost, option.power_w * replicas)
 

@@ -50,6 +50,23 @@ def why_not(
     return tuple(lines)
 
 
+def why_not_gpu(
+    evaluation: Evaluation, judged: Sequence[Verdict], lots: Sequence[Lot], gpu: str
+) -> str | None:
+    """The line of one GPU type, of all its candidates; None where it has none.
+
+    Args:
+        evaluation: candidates of one workload, with those that formats, shape or rules exclude.
+        judged: their verdicts.
+        lots: what can be bought; gives the names to use.
+        gpu: the name that the problem uses.
+    """
+    ids = {lot.accelerator.id for lot in lots if lot.name == gpu}
+    mine = np.flatnonzero([item.accelerator.id in ids for item in evaluation.candidates.configurations])
+    broken = np.sum([verdict.violated for verdict in judged], axis=0)
+    return _line(mine, broken, judged) if mine.size else None
+
+
 def refused_by(
     candidates: Candidates, refusals: Mapping[str, BoolArray], titles: Mapping[str, str]
 ) -> dict[str, str]:
@@ -86,7 +103,7 @@ def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
             best, best_miss, best_verdict = int(hit[index]), float(miss[index]), verdict
     if best_verdict is None:
         return "no batch keeps every limit"
-    return f"{best_verdict.id}: {_found(best_verdict, best)}"
+    return f"{best_verdict.id}: {found_in_words(best_verdict, best)}"
 
 
 def relative_miss(value: FloatArray, limit: FloatArray, unit: str) -> FloatArray:
@@ -100,7 +117,8 @@ def relative_miss(value: FloatArray, limit: FloatArray, unit: str) -> FloatArray
     return np.asarray(over / np.where(limit > 0.0, limit, 1.0))
 
 
-def _found(verdict: Verdict, index: int) -> str:
+def found_in_words(verdict: Verdict, index: int) -> str:
+    """What one candidate reaches against the limit."""
     if verdict.unit not in _WORDS or not np.isfinite(verdict.value[index]):
         return verdict.title if verdict.texts is None else f"{verdict.title} ({verdict.texts[index]})"
     words, factor = _WORDS[verdict.unit]

@@ -16,9 +16,11 @@ from planner.interfaces import faults
 from planner.interfaces.accuracy_commands import validate
 from planner.interfaces.calibrate_command import calibrate
 from planner.interfaces.data_commands import catalog_app, rules_app
+from planner.interfaces.diagnose_command import diagnose
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
+from planner.interfaces.reason_commands import alternatives, diff, explain, pareto, relax, whatif
 from planner.interfaces.sizing_commands import curve, estimate, fit
 
 app = Typer(
@@ -33,7 +35,7 @@ app = Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(catalog_app, name="catalog", help="Look at and check accelerators, models, prices.")
-app.add_typer(rules_app, name="rules", help="Look at and check the planning rules.")
+app.add_typer(rules_app, name="rules", help="Look at and check the rules of planning and debugging.")
 
 _EXIT_OF_STATUS = {
     "optimal": faults.ANSWERED,
@@ -101,11 +103,14 @@ def plan(
     raise Exit(_EXIT_OF_STATUS[found.status])
 
 
+for _command in (whatif, relax, pareto, alternatives, explain, diff):
+    app.command()(_command)
 app.command()(fit)
 app.command()(estimate)
 app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
+app.command()(diagnose)
 
 DOCUMENTS = ["problem", "plan", "observation", "reference", "claims"]
 

@@ -1,4 +1,4 @@
-"""Commands that look at the data: the catalog and the planning rules."""
+"""Commands that look at the data: the catalog and the rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option, Typer
 
 from planner.interfaces import faults
+from planner.interfaces.diagnose_command import rules_graph
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, check_target, message
@@ -16,7 +17,7 @@ catalog_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)
 rules_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)
 
 CATALOG_COLUMNS = ("id", "kind", "name", "aliases")
-RULE_COLUMNS = ("id", "layer", "title")
+RULE_COLUMNS = ("id", "kind", "layer", "effect", "title")
 
 EntryId = Annotated[str, Argument(metavar="ID", help="Id or alias.")]
 
@@ -106,27 +107,38 @@ def catalog_add_model(
 
 
 @rules_app.command("list")
-def rules_list(as_json: JsonFlag = False, out: OutFile = None) -> None:
+def rules_list(as_json: JsonFlag = False, out: OutFile = None, catalog: Overlays = None) -> None:
     """List the rules."""
-    answer = Answer(as_json=as_json, out=out)
-    from planner.app import data as data_case
+    overlays, answer = _checked("planner rules list", catalog), Answer(as_json=as_json, out=out)
+    from planner.app import rules as rules_case
 
-    _list(answer, data_case.rules_list(), RULE_COLUMNS)
+    _list(answer, rules_case.rules_list(overlays), RULE_COLUMNS)
 
 
 @rules_app.command("show")
-def rules_show(rule_id: EntryId, as_json: JsonFlag = False, out: OutFile = None) -> None:
+def rules_show(
+    rule_id: EntryId, as_json: JsonFlag = False, out: OutFile = None, catalog: Overlays = None
+) -> None:
     """Show one rule."""
-    answer = Answer(as_json=as_json, out=out)
-    from planner.app import data as data_case
+    overlays, answer = _checked("planner rules show", catalog), Answer(as_json=as_json, out=out)
+    from planner.app import rules as rules_case
 
-    _show(answer, data_case.rules_show(rule_id))
+    rule = rules_case.rules_show(rule_id, overlays)
+    if rule["kind"] == "planning":
+        _show(answer, rule)
+    from planner.report import json_document, rule_text
+
+    answer.give(lambda: json_document.encode(rule), lambda: rule_text.view(rule))
+    raise Exit(faults.ANSWERED)
 
 
 @rules_app.command("check")
-def rules_check(as_json: JsonFlag = False, out: OutFile = None) -> None:
-    """Read every rule and show all faults at once."""
-    answer = Answer(as_json=as_json, out=out)
-    from planner.app import data as data_case
+def rules_check(as_json: JsonFlag = False, out: OutFile = None, catalog: Overlays = None) -> None:
+    """Read every rule, check how they hang together, and show all faults at once."""
+    overlays, answer = _checked("planner rules check", catalog), Answer(as_json=as_json, out=out)
+    from planner.app import rules as rules_case
 
-    _check(answer, "rules", data_case.rules_check())
+    _check(answer, "rules", rules_case.rules_check(overlays))
+
+
+rules_app.command("graph")(rules_graph)

@@ -146,6 +146,7 @@ def _serving_row(cells: Cells) -> Measurement:
         attention_dp=cells.count("attention_dp"),
         input_tokens=cells.number("isl") * factor,
         output_tokens=cells.number("osl") * factor,
+        equal_lengths=cells.number("length_factor") == 1.0,
         requests=cells.number("concurrency"),
         speculation=_SPECULATION.get(said, "unknown"),  # type: ignore[arg-type]  # words of the noun
         disaggregated=split,
@@ -159,12 +160,18 @@ def _serving_row(cells: Cells) -> Measurement:
 
 
 def _pool(cells: Cells, side: str) -> Pool:
+    """Workers of one side.
+
+    Attention-DP of a pool is a switch in the launch lists behind the table: 1 is on, which spreads attention
+    over all GPUs of a worker. A table that gives more than 1 gives the degree.
+    """
+    tp, spread = cells.count(f"{side}_tp"), cells.count(f"{side}_attention_dp")
     return Pool(
         workers=cells.count(f"{side}_workers"),
-        tp=cells.count(f"{side}_tp"),
+        tp=tp,
         pp=cells.count(f"{side}_pp"),
         ep=cells.count(f"{side}_ep"),
-        attention_dp=cells.count(f"{side}_attention_dp"),
+        attention_dp=tp if spread == 1 else spread,
     )
 
 

@@ -78,6 +78,12 @@ def name_faults(
 
 
 def _models(look: _Lookup) -> Iterator[Fault]:
+    drafts = (("workloads", "*", "speculation", *step, "draft") for step in ((), ("*",)))
+    for path, name in (pair for pattern in drafts for pair in look.texts(*pattern)):
+        if look.catalog.model(name) is None:
+            yield look.fault(
+                path, show(name), "a model of the catalog", nearest(name, look.catalog.names("models"))
+            )
     expected = f"a model of the catalog, or a folder with a {CONFIG}"
     for path, name in look.texts("workloads", "*", "model"):
         if look.catalog.model(name) is not None:
@@ -114,10 +120,21 @@ def _plain_names(look: _Lookup) -> Iterator[Fault]:
                 yield look.fault(path, show(name), f"{what} of the catalog", nearest(name, known))
 
 
+_WEIGHT_FORMATS = (
+    ("precision", "weights", "*"),
+    ("speculation", "weights"),
+    ("speculation", "*", "weights"),
+)
+
+
 def _formats(look: _Lookup) -> Iterator[Fault]:
-    for side, what in (("weights", "weights"), ("kv", "the KV cache")):
+    for side, what, patterns in (
+        ("weights", "weights", _WEIGHT_FORMATS),
+        ("kv", "the KV cache", (("precision", "kv", "*"),)),
+    ):
         known = [entry.id for entry in look.catalog.number_formats if getattr(entry, side)]
-        for path, name in look.texts("workloads", "*", "precision", side, "*"):
+        named = (pair for pattern in patterns for pair in look.texts("workloads", "*", *pattern))
+        for path, name in named:
             entry = look.catalog.number_format(name)
             if entry is None or not getattr(entry, side):
                 yield look.fault(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.performance.open_load import Load, LoadPolicy, Replicas, concurrency_at_cap, measure
+from planner.performance.open_load import Load, LoadPolicy, Measure, Replicas, concurrency_at_cap, measure
 from planner.schema.candidates import FloatArray, IntArray
 from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.schema.traffic import Traffic
@@ -23,6 +23,7 @@ def at_load(
     traffic: Traffic,
     policy: LoadPolicy,
     wanted: tuple[str, ...] = EVERY_LATENCY,
+    measured: Measure = measure,
 ) -> Load:
     """The state in which each row carries its rate.
 
@@ -33,11 +34,11 @@ def at_load(
     high = np.maximum(concurrency_at_cap(batch_sequences, traffic, policy), 1e-6) * (1.0 + 1e-9)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
-        load = measure(replicas, rows, middle, batch_sequences, traffic, policy, ())
+        load = measured(replicas, rows, middle, batch_sequences, traffic, policy, ())
         short = load.rate_rps < rate_rps
         low = np.where(short, middle, low)
         high = np.where(short, high, middle)
-    return measure(replicas, rows, high, batch_sequences, traffic, policy, wanted)
+    return measured(replicas, rows, high, batch_sequences, traffic, policy, wanted)
 
 
 def in_flight(
@@ -75,5 +76,6 @@ def in_flight(
 
 def _inside(load: Load, traffic: Traffic) -> FloatArray:
     """Requests in flight by Little's law: those that decode and those before their first token."""
-    waiting = load.latency_s["ttft_mean"] / (traffic.output_mean_tokens * load.mean_step_s)
+    steps = traffic.output_mean_tokens / load.tokens_per_step
+    waiting = load.latency_s["ttft_mean"] / (steps * load.mean_step_s)
     return np.asarray(load.concurrency * (1.0 + waiting))

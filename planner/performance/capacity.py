@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.performance.open_load import Load, LoadPolicy, Replicas, concurrency_at_cap, measure
+from planner.performance.open_load import Load, LoadPolicy, Measure, Replicas, concurrency_at_cap, measure
 from planner.schema.candidates import BoolArray, Capacities, FloatArray, IntArray
 from planner.schema.slo import METRICS
 from planner.schema.traffic import Traffic
@@ -23,6 +23,8 @@ def capacities(
     traffic: Traffic,
     policy: LoadPolicy,
     limits_s: Mapping[str, float],
+    measured: Measure = measure,
+    rows: IntArray | None = None,
 ) -> Capacities:
     """The largest batch, and with it the largest rate, at which every limit holds, per configuration.
 
@@ -37,22 +39,24 @@ def capacities(
         traffic: lengths and arrivals.
         policy: judgement of the load model.
         limits_s: limits by name of `Slo` (``"ttft_p99"``).
+        measured: the load model.
+        rows: the configurations meant, one for each entry of ``max_sequences``; default: all in their order.
     """
-    search = _Search(replicas, traffic, policy, limits_s)
+    search = _Search(replicas, traffic, policy, limits_s, measured)
     count = max_sequences.size
-    rows = np.arange(count, dtype=np.int64)
+    rows = np.arange(count, dtype=np.int64) if rows is None else rows
     lightest = search.load(rows, np.ones(count))
     violated = {metric: search.breaks_any(lightest, metric) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
     # What breaks a limit at a batch of one is shown there; only the others are looked at further.
     able = np.flatnonzero(possible)
     ceiling = max_sequences[able]
-    sized = search.largest(able, ceiling)
-    shown = search.load(able, sized)
+    sized = search.largest(rows[able], ceiling)
+    shown = search.load(rows[able], sized)
     slots = np.ceil(np.maximum(shown.slots, sized) / _ROUNDING).astype(np.int64)
     batch, rate, words = np.zeros(count, dtype=np.int64), np.zeros(count), np.full(count, "", dtype=object)
     batch[able], rate[able] = np.minimum(slots, ceiling), shown.rate_rps
-    words[able] = search.reasons(able, sized, ceiling)
+    words[able] = search.reasons(rows[able], sized, ceiling)
     latency = {name: value.copy() for name, value in lightest.latency_s.items()}
     for name, value in latency.items():
         value[able] = shown.latency_s[name]
@@ -70,8 +74,14 @@ class _Search:
     """Bisection over the batch, counting what it evaluates."""
 
     def __init__(
-        self, replicas: Replicas, traffic: Traffic, policy: LoadPolicy, limits_s: Mapping[str, float]
+        self,
+        replicas: Replicas,
+        traffic: Traffic,
+        policy: LoadPolicy,
+        limits_s: Mapping[str, float],
+        measured: Measure,
     ) -> None:
+        self.measured = measured
         self.replicas = replicas
         self.traffic = traffic
         self.policy = policy
@@ -83,7 +93,7 @@ class _Search:
         self.evaluations += rows.size
         concurrency = concurrency_at_cap(batch, self.traffic, self.policy)
         wanted = tuple(self.limits_s)
-        return measure(self.replicas, rows, concurrency, batch, self.traffic, self.policy, wanted)
+        return self.measured(self.replicas, rows, concurrency, batch, self.traffic, self.policy, wanted)
 
     def breaks(self, load: Load, name: str) -> BoolArray:
         """Where a latency is above its limit; equal is allowed."""
@@ -101,6 +111,7 @@ class _Search:
         """Where every limit holds and the batch suffices; one sequence may always run."""
         load = self.load(rows, batch)
         kept: BoolArray = (load.slots <= ceiling * _ROUNDING) | (batch == 1)
+        kept &= load.link_utilization < 1.0
         for name in self.limits_s:
             kept &= ~self.breaks(load, name)
         return kept

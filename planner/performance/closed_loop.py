@@ -57,6 +57,22 @@ def steady_step_s(
     return plain_s + interrupting_fraction * mixed_fraction * (mixed_s - plain_s)
 
 
+def clumping_fraction(others: Floats, scattered: Floats, together: Floats) -> FloatArray:
+    """Prompts in front of a prompt, per other request in flight on its attention rank: at most a half.
+
+    Requests that start in the same steps and are equally long end together and come back together. Of ``n``
+    that do (``together``) the mean one waits for ``(n - 1) / 2``. Lengths that differ scatter them
+    (``together`` is 1), and what is left is mostly the start of the run, when all come at once:
+    ``scattered`` for each of the rest.
+
+    Equation: ``(min(b, n - 1) / 2 + a (b - min(b, n - 1))) / b`` with b others.
+    Assumes: runs of about ten times as many requests as are in flight; the first wave alone makes a = 0.05.
+    """
+    rest = np.maximum(others, 1e-9)
+    held = np.minimum(rest, np.asarray(together) - 1.0)
+    return np.asarray((held / 2.0 + np.asarray(scattered) * (rest - held)) / rest)
+
+
 def closed_loop(
     specs: StepSpecs,
     rows: IntArray,

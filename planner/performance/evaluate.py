@@ -8,13 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from planner.performance.capacity import capacities
+from planner.performance.kept_rows import Rows
 from planner.performance.open_load import LoadPolicy
 from planner.performance.replica import MemoryFit, memory_fit, replicas
 from planner.physics.memory import usable_bytes
 from planner.queueing.lengths import normal_score
 from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray
 from planner.schema.catalog import Calibration
-from planner.schema.evaluation import Evaluation
+from planner.schema.evaluation import Evaluation, Variants
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
 from planner.schema.problem import Search, Workload
@@ -62,6 +63,7 @@ def evaluate(
     search: Search,
     refusals: Mapping[str, BoolArray],
     penalties: IntArray,
+    rows: Rows | None = None,
 ) -> Evaluation:
     """Memory and capacity of every candidate.
 
@@ -78,12 +80,17 @@ def evaluate(
         search: batches to choose from, if listed.
         refusals: bits of the planning rules, by rule id.
         penalties: departures from preferences.
+        rows: capacities that are known where candidates are repeated (see `planner.performance.kept_rows`).
     """
-    fit = memory_fit(specs, traffic, headroom_fraction, policy.prefix_cache_share)
-    ceiling = _batch_ceiling(fit.max_sequences, search)
-    workers = replicas(candidates.configurations, specs, traffic, load.margin_z_score)
-    found = capacities(workers, ceiling, traffic, load, limits_s)
-    needed, usable = _memory_need(fit, specs, headroom_fraction)
+    variants = None if rows is None else rows.variants
+    fit = row_fit(specs, traffic, headroom_fraction, policy.prefix_cache_share, variants)
+    if rows is None:
+        ceiling = batch_ceiling(fit.max_sequences, search)
+        workers = replicas(candidates.configurations, specs, traffic, load.margin_z_score)
+        found = capacities(workers, ceiling, traffic, load, limits_s)
+    else:
+        found = rows.capacities
+    needed, usable = memory_need(fit, specs, headroom_fraction)
     return Evaluation(
         workload=workload,
         model=model,
@@ -98,10 +105,24 @@ def evaluate(
         capacities=found,
         refusals=refusals,
         penalties=penalties,
+        variants=variants,
     )
 
 
-def _batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
+def row_fit(
+    specs: StepSpecs,
+    traffic: Traffic,
+    headroom_fraction: float,
+    prefix_cache_share: float,
+    variants: Variants | None,
+) -> MemoryFit:
+    """Memory of every row: with the workload's own share of the cache, or with that of each variant."""
+    if variants is None:
+        return memory_fit(specs, traffic, headroom_fraction, prefix_cache_share)
+    return memory_fit(specs, traffic, headroom_fraction, variants.cache_share, variants.pauses)
+
+
+def batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
     """Memory's limit, cut to the largest listed batch that fits where the problem lists batches."""
     if search.max_batch is None:
         return max_sequences
@@ -110,7 +131,7 @@ def _batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
     return np.where(index >= 0, listed[np.maximum(index, 0)], 0)
 
 
-def _memory_need(fit: MemoryFit, specs: StepSpecs, headroom_fraction: float) -> tuple[FloatArray, FloatArray]:
+def memory_need(fit: MemoryFit, specs: StepSpecs, headroom_fraction: float) -> tuple[FloatArray, FloatArray]:
     """Bytes of one GPU with one sequence, and the bytes that may be filled."""
     account = fit.account
     resident = (

@@ -9,6 +9,7 @@ import numpy as np
 from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
 from planner.performance.steady_state import prompt_context_tokens
 from planner.performance.token_gaps import gap_variance_s2
+from planner.physics import parallelism, speculation
 from planner.queueing import lengths, mixtures, waiting
 from planner.schema.traffic import Traffic
 
@@ -31,6 +32,18 @@ class PrefillQueue:
     """A step with a full chunk."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Prompts:
+    """Prompts of a few lengths."""
+
+    weight: FloatArray
+    tokens: FloatArray
+    computed: FloatArray
+    """Of these, the last so many are computed."""
+    fetched: FloatArray | None
+    """Of these, so many are fetched from outside the GPU; None: none of any."""
+
+
 def arrival_latency(
     replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolicy, wanted: tuple[str, ...]
 ) -> tuple[dict[str, FloatArray], PrefillQueue]:
@@ -39,12 +52,40 @@ def arrival_latency(
     queue = _queue(replicas, state, traffic, policy)
     tails = sorted({_tail(name) for name in wanted})
     for tail in tails:
-        weight, tokens = lengths.atoms_around(traffic.input_weight, traffic.input_tokens, tail)
-        service = _service(replicas, state, traffic, policy, queue, tokens)
+        prompts = _prompts(traffic, tail)
+        service = _service(replicas, state, traffic, policy, queue, prompts)
+        fetch_s = _fetch_s(replicas, state, traffic, prompts)
         for name in wanted:
             if _tail(name) == tail:
-                result[name] = _statistic(name, replicas, state, traffic, policy, queue, weight, service)
+                result[name] = _statistic(
+                    name, replicas, state, traffic, policy, queue, prompts.weight, service, fetch_s
+                )
     return result, queue
+
+
+def _prompts(traffic: Traffic, tail: float) -> _Prompts:
+    """Atoms for a statistic, by the time that prompts take.
+
+    A token that is fetched counts as half of one that is computed: more than nothing, less than all is what
+    the order needs, since fetching is only planned where it is faster.
+    """
+    if traffic.prefill_tokens is None:
+        weight, tokens = lengths.atoms_around(traffic.input_weight, traffic.input_tokens, tail)
+        return _Prompts(weight, tokens, np.maximum(tokens * (1.0 - traffic.cached_fraction), 1e-9), None)
+    known = traffic.reloaded_tokens
+    fetched = np.zeros_like(traffic.input_tokens) if known is None else known
+    columns = (traffic.input_tokens, traffic.computed_tokens, fetched)
+    order = traffic.computed_tokens + fetched / 2.0
+    weight, merged = lengths.coarse_columns(traffic.input_weight, order, columns, lengths.levels_around(tail))
+    return _Prompts(weight, merged[0], merged[1], None if known is None else merged[2])
+
+
+def _fetch_s(replicas: Replicas, state: State, traffic: Traffic, prompts: _Prompts) -> FloatArray | float:
+    """Time to fetch KV from outside the GPU, shape (prompts, rows); it takes no step."""
+    if replicas.fetching is None or prompts.fetched is None:
+        return 0.0
+    busy = replicas.fetching.busy(state.rows, state.rate, traffic.reloaded_mean_tokens)
+    return replicas.fetching.time_s(state.rows, prompts.fetched, busy)
 
 
 def _tail(name: str) -> float:
@@ -58,9 +99,12 @@ def _service(
     traffic: Traffic,
     policy: LoadPolicy,
     queue: PrefillQueue,
-    tokens: FloatArray,
+    prompts: _Prompts,
 ) -> FloatArray:
     """Steps from the first chunk of a prompt to its last, shape (prompts, rows).
+
+    With pipeline stages its chunks follow each other through them (`parallelism.pipeline_prompt_s`): a prompt
+    of one chunk passes one stage after the other, and the more chunks, the fewer stages wait.
 
     The last chunk has company: prompts that arrived up to then fill up the step. With u the mean work that
     arrives, in prompts or in rests of the step if these are smaller, a share 1 - exp(-u) is filled.
@@ -68,11 +112,11 @@ def _service(
     shape = state.rows.shape
     context = np.full(shape, traffic.decode_context_tokens)
     one, running = np.ones(shape), np.maximum(state.mean, 1.0)
+    stages = one if replicas.stages is None else replicas.stages[state.rows]
     prompt_mean = max(traffic.prefill_mean_tokens, 1e-9)
     work_per_s = state.rate * prompt_mean / replicas.prompt_servers[state.rows]
-    service = np.empty((tokens.size, state.rows.size))
-    for index, prompt in enumerate(tokens):
-        computed = max(prompt * (1.0 - traffic.cached_fraction), 1e-9)
+    service = np.empty((prompts.tokens.size, state.rows.size))
+    for index, (prompt, computed) in enumerate(zip(prompts.tokens, prompts.computed, strict=True)):
         chunks = np.ceil(computed / state.chunk)
         rest = chunks * state.chunk - computed
         before_s = np.where(np.isfinite(queue.wait_mean_s), queue.wait_mean_s, 0.0)
@@ -81,7 +125,9 @@ def _service(
         served = (computed + rest * filled) / chunks
         seen = np.full(shape, prompt - computed / 2.0)
         step_s = replicas.mixed_s(state.rows, running, context, served, seen, one)
-        service[index] = policy.step_factor_ratio * chunks * step_s
+        service[index] = policy.step_factor_ratio * parallelism.pipeline_prompt_s(
+            step_s / stages, chunks, stages
+        )
     return np.maximum(service, state.decode_s)
 
 
@@ -132,15 +178,16 @@ def _statistic(
     queue: PrefillQueue,
     weight: FloatArray,
     service: FloatArray,
+    fetch_s: FloatArray | float,
 ) -> FloatArray:
     metric, statistic = name.split("_")
     extra = policy.ttft_factor_ratio / policy.step_factor_ratio * replicas.first_token_ratio(state.rows)
     overhead = replicas.first_token_overhead_s[state.rows] + replicas.image_encoder_s[state.rows]
-    fixed = extra * (overhead + service)
+    fixed = extra * (overhead + service) + fetch_s
     residual, wait_mean = extra * queue.residual_s, extra * queue.wait_mean_s
     ttft_mean = weight @ fixed + residual / 2.0 + wait_mean
     if statistic == "mean":
-        rest = (traffic.output_mean_tokens - 1.0) * state.step_s
+        rest = (traffic.output_mean_tokens - 1.0) / state.tokens * state.step_s
         return np.asarray(ttft_mean + rest if metric == "e2e" else ttft_mean)
     probability = PERCENTILE[statistic]
     if metric == "ttft":
@@ -152,19 +199,29 @@ def _statistic(
     finite_wait = np.where(np.isfinite(wait_mean), wait_mean, 0.0)
     scale = np.where(np.isfinite(wait_mean), extra * queue.wait_scale_s, 0.0)
     variance = variance + finite_wait * (2.0 * scale - finite_wait)
-    return _end_to_end(state, traffic, probability, ttft_mean, variance)
+    return end_to_end(state, traffic, probability, ttft_mean, variance)
 
 
-def _end_to_end(
+def end_to_end(
     state: State, traffic: Traffic, probability: float, ttft_mean_s: FloatArray, ttft_variance_s2: FloatArray
 ) -> FloatArray:
-    """Quantile of TTFT + answer: a lognormal for each answer length, with the moments of both parts."""
+    """Quantile of TTFT + answer: a lognormal for each answer length, with the moments of both parts.
+
+    The steps of an answer vary where drafts are verified (`speculation.answer_steps_variance`).
+    """
     finite = np.isfinite(ttft_mean_s)
     first = np.where(finite, ttft_mean_s, 0.0)
     spread = np.where(finite, ttft_variance_s2, 0.0)
     weight, answer = lengths.atoms_around(traffic.output_weight, traffic.output_tokens, 1.0 - probability)
     gaps = np.maximum(answer - 1.0, 0.0)
-    mean = first + gaps[:, None] * state.step_s
-    variance = np.stack([spread + n * n * gap_variance_s2(state, traffic, n) for n in gaps])
+    mean = first + gaps[:, None] / state.tokens * state.step_s
+    variance = np.stack([spread + _answer_variance_s2(state, traffic, n) for n in gaps])
     value = mixtures.lognormal_quantile(probability, weight, mean, np.sqrt(variance))
     return np.where(finite, value, np.inf)
+
+
+def _answer_variance_s2(state: State, traffic: Traffic, answer_tokens: float) -> FloatArray:
+    """Variance of the time between the first token and the last."""
+    steps = answer_tokens / state.tokens
+    number = speculation.answer_steps_variance(answer_tokens, state.tokens, state.tokens_variance)
+    return np.asarray(steps * steps * gap_variance_s2(state, traffic, steps) + number * state.step_s**2)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from planner.steptime.drafting import Drafts
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -15,6 +17,28 @@ StepFunction = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArra
 """Rows, decode_sequences, context_tokens, prefill_tokens, prefill_context_tokens, finishing_prompts -> s."""
 
 PERCENTILE = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+
+
+@dataclass(frozen=True, eq=False)
+class Fetching:
+    """KV that comes from host memory or drives, by row of the step model."""
+
+    s_per_token: FloatArray
+    """Of one token, alone on the link."""
+    links: FloatArray
+    """Links that serve different requests of a replica: one an attention-data-parallel rank."""
+
+    def busy(self, rows: IntArray, rate_rps: FloatArray, mean_tokens: float) -> FloatArray:
+        """Utilization of a link."""
+        return np.asarray(rate_rps * mean_tokens * self.s_per_token[rows] / self.links[rows])
+
+    def time_s(self, rows: IntArray, tokens: FloatArray, busy: FloatArray) -> FloatArray:
+        """Time to fetch by prompt and row: transfers share the link; very long where it is full.
+
+        Equation: x / (1 - busy), the mean stay of a job of x seconds in M/G/1 with processor sharing.
+        Source: Kleinrock, Queueing Systems II, 1976, section 4.4.
+        """
+        return np.asarray(tokens[:, None] * self.s_per_token[rows] / np.maximum(1.0 - busy, 1e-6))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +54,30 @@ class Replicas:
     """Time to encode the images of one request."""
     prompt_servers: FloatArray
     """Attention-data-parallel ranks x pipeline stages: each has its own token budget and prompts."""
+    fetching: Fetching | None = None
+    """Where KV is fetched from outside the GPU; None = nowhere."""
     first_token_factor: FloatArray | None = None
     """On TTFT beyond what the steps explain, from the user's own benchmarks; None = 1 everywhere."""
+    drafts: Drafts | None = None
+    """What speculative decoding emits; ``step_s`` already holds its time. None = one token a step."""
+    stages: FloatArray | None = None
+    """Pipeline stages; None = one everywhere."""
+
+    def emitted(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """By row: tokens of a sequence in a step, those it emits on average, and their variance."""
+        if self.drafts is None:
+            one = np.ones(rows.shape)
+            return one, one, np.zeros(rows.shape)
+        drafts = self.drafts
+        return (
+            1.0 + drafts.tokens[rows],
+            drafts.tokens_per_step[rows],
+            drafts.tokens_per_step_variance[rows],
+        )
+
+    def with_fetching(self, fetching: Fetching) -> Replicas:
+        """The same replicas with links to KV outside the GPU."""
+        return replace(self, fetching=fetching)
 
     def first_token_ratio(self, rows: IntArray) -> FloatArray | float:
         """`first_token_factor` of the rows."""
@@ -87,11 +133,15 @@ class Load:
     """Batch that is exceeded only with the planned probability, given how the number decoding varies."""
     decode_step_s: FloatArray
     mean_step_s: FloatArray
-    """Mean gap between two tokens of a request."""
+    """Mean time between two steps of a request: the gap between two tokens, or two groups of them."""
+    tokens_per_step: FloatArray
+    """Tokens that a step emits per sequence on average; 1 without speculative decoding."""
     mixed_fraction: FloatArray
     """Share of gaps in which prompts are prefilled."""
     prefill_s: FloatArray
     """Mean time of one prompt, alone in the prefill queue."""
+    link_utilization: FloatArray
+    """Of the links over which KV is fetched from outside the GPU."""
     prefill_utilization: FloatArray
     latency_s: Mapping[str, FloatArray]
     """``ttft_p99`` and so on: those that were asked for."""
@@ -123,3 +173,6 @@ class State:
     """Share of time that prefill takes from decoding."""
     extra_s: FloatArray
     """Part of a mean gap that comes from prompts an answer meets at its start."""
+    tokens: FloatArray
+    """Tokens that a step emits per sequence on average."""
+    tokens_variance: FloatArray

@@ -15,13 +15,12 @@ from planner.schema.problem import Fleet, Problem, Workload
 from planner.schema.workers import MeasuredCase, WorkerRow, WorkerTable
 
 ONE_BUCKET = "all"
-_MOST_CASES = 64
 
 
-def measured_cases(
+def measured_case(
     problem: Problem, table: WorkerTable, node_sizes: Mapping[str, int] | None = None
-) -> tuple[MeasuredCase, ...]:
-    """One case per combination of modes: a workload with serve rows and with prefill and decode rows has two.
+) -> MeasuredCase:
+    """The solver's question, with every way to serve that the table offers.
 
     ``node_sizes`` gives GPUs per server of known types; ``fleet.node_size`` wins.
 
@@ -37,12 +36,7 @@ def measured_cases(
     views = [_View(problem, workload, table, faults) for workload in problem.workloads]
     if faults:
         raise InputError(faults)
-    supplies = _Supplies(problem.fleet, table, node_sizes or {})
-    cases = [
-        _case(problem, table, list(zip(views, modes, strict=True)), supplies)
-        for modes in itertools.islice(itertools.product(*(view.modes() for view in views)), _MOST_CASES)
-    ]
-    return tuple(cases)
+    return _case(problem, table, views, _Supplies(problem.fleet, table, node_sizes or {}))
 
 
 def _name_faults(problem: Problem, table: WorkerTable) -> Iterator[Fault]:
@@ -126,8 +120,8 @@ class _View:
                     )
                 )
 
-    def modes(self) -> list[tuple[Role, ...]]:
-        """Ways to serve it that the table offers."""
+    def roles(self) -> tuple[Role, ...]:
+        """Roles of the ways to serve it that the table offers and the problem allows."""
         roles = {row.role for row in self.rows}
         split: tuple[Role, ...] = ("prefill", "decode")
         ways: list[tuple[Role, ...]] = [("serve",)] if "serve" in roles else []
@@ -136,7 +130,7 @@ class _View:
         if len(ways) == 2 and self.explicit_modes is not None:
             kept = {"aggregated": ("serve",), "disaggregated": split}
             ways = [way for way in ways if way in [kept[mode] for mode in self.explicit_modes]]
-        return ways or [("serve",)]
+        return tuple(itertools.chain.from_iterable(ways)) or ("serve",)
 
 
 def _peak(workload: Workload, faults: list[Fault]) -> Fraction:
@@ -215,7 +209,7 @@ class _Supplies:
 def _case(
     problem: Problem,
     table: WorkerTable,
-    chosen: Sequence[tuple[_View, tuple[Role, ...]]],
+    views: Sequence[_View],
     supplies: _Supplies,
 ) -> MeasuredCase:
     excluded: list[tuple[WorkerRow, tuple[str, ...]]] = []
@@ -223,14 +217,15 @@ def _case(
     rows: dict[str, tuple[WorkerRow, ...]] = {}
     demands: list[PoolDemand] = []
     couplings: list[Coupling] = []
-    for view, roles in chosen:
+    for view in views:
+        roles = view.roles()
         for role in roles:
             for name, mine in _grouped(view.rows, role).items():
                 option = _option(view, role, name, mine, supplies, excluded)
                 options.append(option)
                 rows[option.id] = tuple(mine)
             demands.append(_demand(problem, view, role))
-        if len(roles) == 2:
+        if "prefill" in roles:
             couplings.append(Coupling(view.workload.name, _limit_s(view.workload, "ttft")))
     used = {option.supply for option in options}
     limits = Limits(

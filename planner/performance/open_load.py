@@ -8,6 +8,8 @@ Breaks down when: the batch cap is reached often (its probability is held at a s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from planner.performance.first_token import arrival_latency
@@ -17,7 +19,13 @@ from planner.performance.token_gaps import token_latency
 from planner.queueing import waiting
 from planner.schema.traffic import Traffic
 
-__all__ = ["Load", "LoadPolicy", "Replicas", "concurrency_at_cap", "measure"]
+__all__ = ["Load", "LoadPolicy", "Measure", "Replicas", "concurrency_at_cap", "measure"]
+
+Measure = Callable[
+    [Replicas, IntArray, FloatArray, FloatArray, Traffic, LoadPolicy, tuple[str, ...]],
+    Load,
+]
+"""A load model in the form of `measure`."""
 
 
 def concurrency_at_cap(batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy) -> FloatArray:
@@ -61,6 +69,9 @@ def measure(
         found, queue = arrival_latency(replicas, state, traffic, policy, arriving)
         latency |= found
         prefill_s, busy = queue.alone_s, queue.busy
+    links = np.zeros_like(state.rate)
+    if replicas.fetching is not None:
+        links = replicas.fetching.busy(rows, state.rate, traffic.reloaded_mean_tokens)
     slots = batch_sequences
     if not policy.saturated:
         slots = waiting.number_quantile(state.mean, policy.slot_z_score, state.peakedness)
@@ -70,8 +81,10 @@ def measure(
         slots=slots,
         decode_step_s=state.decode_s,
         mean_step_s=state.step_s,
+        tokens_per_step=state.tokens,
         mixed_fraction=state.share,
         prefill_s=prefill_s,
+        link_utilization=links,
         prefill_utilization=busy,
         latency_s=latency,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +12,13 @@ import numpy as np
 from planner.performance.open_load import Replicas
 from planner.performance.user_factors import row_factors
 from planner.physics.coldstart import cold_start_s, load_s
-from planner.schema.candidates import FloatArray, IntArray
+from planner.physics.prefix_cache import overcommitted_sequences
+from planner.schema.candidates import BoolArray, FloatArray, IntArray
 from planner.schema.catalog import Storage
 from planner.schema.configuration import Configuration
 from planner.schema.traffic import Traffic
 from planner.steptime.build import build_specs
+from planner.steptime.drafting import Drafts, drafts_of
 from planner.steptime.memory import MemoryAccount, max_sequences, memory_account, sequence_bytes
 from planner.steptime.rates import first_token_overhead_s
 from planner.steptime.specs import StepSpecs
@@ -37,31 +40,59 @@ class MemoryFit:
 
 
 def memory_fit(
-    specs: StepSpecs, traffic: Traffic, headroom_fraction: float, prefix_cache_share: float
+    specs: StepSpecs,
+    traffic: Traffic,
+    headroom_fraction: float,
+    prefix_cache_share: float | FloatArray,
+    pauses: BoolArray | None = None,
 ) -> MemoryFit:
     """Memory account and sequences that fit, for all configurations.
 
-    A prefix cache takes ``prefix_cache_share`` of blocks beyond those of active requests.
+    A prefix cache takes ``prefix_cache_share`` of blocks beyond those of active requests. Where tokens are
+    dropped from the KV of running requests, one prompt is whole until it is computed.
+
+    Args:
+        specs: columns of the configurations.
+        traffic: lengths.
+        headroom_fraction: memory kept free.
+        prefix_cache_share: one number, read only where something is cached, or one a configuration.
+        pauses: where running requests that do not fit are set aside, so that KV is sized for what they need
+            on average.
     """
     rows = np.arange(len(specs), dtype=np.int64)
     account = memory_account(
         specs,
         rows,
         headroom_fraction,
-        traffic.active_adapters,
-        traffic.adapter_rank,
         max(1.0, traffic.images_per_request),
     )
-    share = prefix_cache_share if traffic.cached_fraction > 0.0 else 0.0
+    single = not isinstance(prefix_cache_share, np.ndarray)
+    share = 0.0 if single and traffic.cached_fraction <= 0.0 else prefix_cache_share
     active = account.kv_cache_bytes / (1.0 + share)
-    holds = max_sequences(specs, rows, active, float(traffic.kv_tokens))
+    tokens = math.ceil(traffic.kept_fraction * traffic.kv_tokens)
+    if traffic.kept_fraction < 1.0:
+        active = np.maximum(active - _whole_prompt_bytes(specs, rows, traffic), 0.0)
+    holds = max_sequences(specs, rows, active, float(tokens))
+    one = sequence_bytes(specs, rows, float(tokens))
+    if pauses is not None and pauses.any():
+        mean = sequence_bytes(specs, rows, traffic.decode_context_tokens)
+        spread = mean * (traffic.running_spread_tokens / traffic.decode_context_tokens)
+        running = specs.attention_dp * np.floor(overcommitted_sequences(active, mean, spread))
+        wins = pauses & (running > holds)
+        holds, one = np.where(wins, running, holds), np.where(wins, mean, one)
     engine_cap = specs.max_running * specs.attention_dp
     held = np.where(account.fits, np.minimum(holds, engine_cap), 0.0)
     return MemoryFit(
         account=account,
-        sequence_bytes=sequence_bytes(specs, rows, float(traffic.kv_tokens)) * (1.0 + share),
+        sequence_bytes=one * (1.0 + share),
         max_sequences=np.asarray(held, dtype=np.int64),
     )
+
+
+def _whole_prompt_bytes(specs: StepSpecs, rows: IntArray, traffic: Traffic) -> FloatArray:
+    """What one prompt at P95 takes beyond what is kept of it, until it is computed."""
+    whole = sequence_bytes(specs, rows, traffic.input_p95_tokens)
+    return whole - sequence_bytes(specs, rows, traffic.kept_fraction * traffic.input_p95_tokens)
 
 
 def replicas(
@@ -72,8 +103,9 @@ def replicas(
     ``margin_z_score``: see `LoadPolicy`; the margin follows what is known of each configuration.
     """
     own = row_factors(configurations, margin_z_score)
+    drafts = drafts_of(configurations)
     return Replicas(
-        step_s=partial(_step_s, specs, own.step),
+        step_s=partial(_step_s, specs, own.step, drafts),
         first_token_factor=own.first_token,
         batched_tokens=np.array([float(item.batched_tokens) for item in configurations]),
         first_token_overhead_s=np.array(
@@ -81,14 +113,28 @@ def replicas(
         ),
         image_encoder_s=np.array([image_encoder_s(item, traffic) for item in configurations]),
         prompt_servers=specs.attention_dp * specs.pp,
+        drafts=drafts,
+        stages=specs.pp,
     )
 
 
 def _step_s(
-    specs: StepSpecs, factor: FloatArray, rows: IntArray, decode_sequences: FloatArray, *loads: FloatArray
+    specs: StepSpecs,
+    factor: FloatArray,
+    drafts: Drafts | None,
+    rows: IntArray,
+    decode_sequences: FloatArray,
+    context_tokens: FloatArray,
+    prefill_tokens: FloatArray,
+    prefill_context_tokens: FloatArray,
+    finishing_prompts: FloatArray,
 ) -> FloatArray:
-    """Step times with the factors of each configuration."""
-    return factor[rows] * total_step_s(specs, rows, decode_sequences, *loads)
+    """Step times with the factors of each configuration, drafts included."""
+    loads = (decode_sequences, context_tokens, prefill_tokens, prefill_context_tokens, finishing_prompts)
+    step_s = total_step_s(specs, rows, *loads)
+    if drafts is not None:
+        step_s = step_s + drafts.time_s(rows, *loads)
+    return factor[rows] * step_s
 
 
 def specifications(configurations: Sequence[Configuration]) -> StepSpecs:

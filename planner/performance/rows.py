@@ -11,12 +11,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from planner.performance.closed_loop import closed_loop
+from planner.performance.closed_loop import closed_loop, clumping_fraction
 from planner.performance.two_stations import two_stations
-from planner.physics.arrays import FloatArray, IntArray
+from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
 from planner.steptime.memory import max_sequences, memory_account
-from planner.steptime.prompt import prompt_alone_s
 from planner.steptime.rates import engine_parameter_of, first_token_overhead_s, parameter
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
@@ -40,6 +39,8 @@ class RowLoads:
     replicas: FloatArray
     held_answer_fraction: FloatArray
     """Share of an answer that a running request holds on average."""
+    equal_lengths: FloatArray
+    """1 where all requests are equally long."""
     speculative: FloatArray
     """1 where drafts are verified."""
     alone: FloatArray
@@ -47,6 +48,8 @@ class RowLoads:
     prefill_row: IntArray
     """Entry of the prefill worker of a disaggregated row among the specifications, else -1."""
     prefill_workers: FloatArray
+    prefill_batched_tokens: FloatArray
+    """Prompt tokens that one attention rank of a prefill worker takes into a step."""
     decode_workers: FloatArray
 
     def __len__(self) -> int:
@@ -121,6 +124,7 @@ class RowConstants:
     first_wave: float
     ttft_factor: FloatArray
     clumping: FloatArray
+    together: FloatArray
 
     @classmethod
     def of(cls, calibration: Calibration, engines: Sequence[str]) -> RowConstants:
@@ -141,6 +145,7 @@ class RowConstants:
             first_wave=parameter(calibration, "disaggregated_first_wave"),
             ttft_factor=column("closed_loop_ttft_factor"),
             clumping=column("closed_loop_clumping"),
+            together=column("closed_loop_together"),
         )
 
 
@@ -165,6 +170,7 @@ class _Group:
         self.ttft_factor = constants.ttft_factor[rows]
         self.overhead_s = constants.ttft_overhead_s[rows]
         self.clumping = constants.clumping[rows]
+        self.together = np.where(loads.equal_lengths[rows] > 0, constants.together[rows], 1.0)
         speculative = loads.speculative[rows]
         self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
         self.work_factor = 1.0 + speculative * DRAFTS_PER_STEP * constants.draft_work
@@ -210,16 +216,18 @@ def _static_batch(group: _Group) -> Numbers:
 
 def _closed_loop(group: _Group) -> Numbers:
     """Requests always in flight; without a number as many as fit."""
+    requests = np.where(np.isfinite(group.requests), group.requests, group.fitting)
+    others = np.minimum(requests, group.fitting) / group.specs.attention_dp[group.rows] - 1.0
     loop = closed_loop(
         group.specs,
         group.rows,
-        np.where(np.isfinite(group.requests), group.requests, group.fitting),
+        requests,
         group.fitting,
         group.input_tokens,
         group.output_tokens,
         group.overhead_s,
         group.ttft_factor,
-        group.clumping,
+        clumping_fraction(others, group.clumping, group.together),
         group.constants.absorbed_ratio,
         group.tokens_per_step,
         group.work_factor,
@@ -257,7 +265,8 @@ def _burst(group: _Group) -> Numbers:
 def _two_stations(group: _Group) -> Numbers:
     loads, rows = group.loads, group.rows
     prefill = loads.prefill_row[rows]
-    service_s = prompt_alone_s(group.specs, prefill, group.input_tokens)
+    most = np.maximum(np.floor(loads.prefill_batched_tokens[rows] / group.input_tokens), 1.0)
+    service_s, full_s = (_prefill_step_s(group, prefill, count) / count for count in (1.0, most))
     workers = loads.decode_workers[rows]
 
     def think_s(decoding: FloatArray) -> FloatArray:
@@ -269,6 +278,15 @@ def _two_stations(group: _Group) -> Numbers:
         loads.prefill_workers[rows] * group.specs.attention_dp[prefill],
         think_s,
         group.constants.first_wave,
+        most,
+        full_s * group.constants.split_prefill_factor,
     )
     ttft_s = group.constants.split_overhead_s + loop.wait_s
     return loop.rate_rps * group.output_tokens, ttft_s, loop.think_s / group.output_tokens
+
+
+def _prefill_step_s(group: _Group, prefill: IntArray, prompts: Floats) -> FloatArray:
+    """A step with so many prompts in every attention rank of a prefill worker."""
+    every = prompts * group.specs.attention_dp[prefill] * group.specs.pp[prefill]
+    prompt = group.input_tokens
+    return total_step_s(group.specs, prefill, 0.0, 0.0, every * prompt, prompt / 2.0, every)

@@ -14,6 +14,9 @@ D / (answer x T). Three corrections follow from prompts that come in clumps:
   after a token, so that only the share x/b of that is there: L (1 - T/T_m) more. And (c_a^2 - 1)/2 more
   come in its own burst. So x = (w/p) (1 + more/D).
 
+With speculative decoding an answer takes ``answer / tau`` steps, tau tokens each, and a sequence brings all
+verified tokens to a step.
+
 Assumes: chunked prefill; first come, first served; attention ranks and stages prefill in the same steps.
 Breaks down when: attention ranks prefill in different steps, each delaying the others.
 """
@@ -35,8 +38,13 @@ _ALMOST_ALL = 0.999
 def prompt_context_tokens(traffic: Traffic) -> float:
     """Mean context of a prompt token that is computed: longer prompts have more such tokens.
 
-    Equation: (1 + cached) E[n^2] / (2 E[n]), since the tokens of a prompt n see (1 + cached) n / 2.
+    Equation: E[e (n - e / 2)] / E[e] for prompts of n tokens of which the last e are computed; with the same
+    share cached of all, (1 + cached) E[n^2] / (2 E[n]).
     """
+    if traffic.prefill_tokens is not None:
+        computed = traffic.computed_tokens
+        seen = computed * (traffic.input_tokens - computed / 2.0)
+        return float(traffic.input_weight @ seen / (traffic.input_weight @ computed))
     second = float(traffic.input_weight @ (traffic.input_tokens * traffic.input_tokens))
     return (1.0 + traffic.cached_fraction) * second / (2.0 * traffic.input_mean_tokens)
 
@@ -45,14 +53,15 @@ def steady_state(
     replicas: Replicas, rows: IntArray, concurrency: FloatArray, traffic: Traffic, policy: LoadPolicy
 ) -> State:
     """The state at a mean number decoding, shape (rows,)."""
-    answer = traffic.output_mean_tokens
+    verified, tokens, tokens_variance = replicas.emitted(rows)
+    steps = traffic.output_mean_tokens / tokens
     prompt = max(traffic.prefill_mean_tokens, 1e-9)
     budget, servers = replicas.batched_tokens[rows], replicas.prompt_servers[rows]
-    # With all steps full, each decoding sequence takes one token of the budget and prompt / answer more.
-    most = _ALMOST_ALL * budget * servers * answer / (answer + prompt)
+    # With all steps full, each decoding sequence takes its tokens of the budget and prompt / steps more.
+    most = _ALMOST_ALL * budget * servers * steps / (verified * steps + prompt)
     mean = np.minimum(concurrency, most)
-    chunk = np.maximum(budget - np.maximum(mean, 1.0) / servers, 1.0)
-    work = mean * prompt / (answer * servers)
+    chunk = np.maximum(budget - verified * np.maximum(mean, 1.0) / servers, 1.0)
+    work = mean * prompt / (steps * servers)
     chunk_mean = np.minimum(np.maximum(_one_prompt_chunk(chunk, traffic), work), chunk)
     share = np.minimum(work / chunk_mean, 1.0)
     decode_s, mixed_s, per_sequence_s = _step_times(
@@ -71,9 +80,11 @@ def steady_state(
         per_sequence_s=per_sequence_s,
         share=share,
         step_s=step_s,
-        rate=mean / (answer * step_s),
+        rate=mean / (steps * step_s),
         delayed=1.0 - decode_s / step_s,
         extra_s=np.zeros_like(mean),
+        tokens=tokens,
+        tokens_variance=tokens_variance,
     )
     return state if policy.saturated else _clumped(state, traffic)
 
@@ -118,7 +129,7 @@ def _clumped(state: State, traffic: Traffic) -> State:
 
 def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:
     """Mean prompt tokens of a mixed step that serves one prompt: E[e] / E[ceil(e / chunk)]."""
-    prefill = np.maximum(traffic.input_tokens * (1.0 - traffic.cached_fraction), 1e-9)
+    prefill = traffic.computed_tokens
     chunks = np.zeros_like(chunk)
     for weight, tokens in zip(traffic.input_weight, prefill, strict=True):
         chunks += weight * np.ceil(tokens / chunk)

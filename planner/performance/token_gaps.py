@@ -1,4 +1,8 @@
-"""Inter-token latency (all gaps pooled) and time per output token (gaps averaged in a request)."""
+"""Inter-token latency (all gaps pooled) and time per output token (gaps averaged in a request).
+
+With speculative decoding tokens come in groups, one group a step. TPOT and the mean of ITL divide by the
+tokens of a group; percentiles of ITL are gaps between groups: what a reader of the stream waits for.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,8 @@ def token_latency(
     for name in wanted:
         metric, statistic = name.split("_")
         if statistic == "mean":
-            result[name] = state.step_s + (
-                _short_answers(traffic) * state.extra_s if metric == "tpot" else 0.0
-            )
+            short_s = _short_answers(traffic) * state.extra_s if metric == "tpot" else 0.0
+            result[name] = (state.step_s + short_s) / state.tokens
         elif metric == "itl":
             result[name] = _gap(replicas, state, batch_sequences, traffic, policy, PERCENTILE[statistic])
         else:
@@ -41,7 +44,7 @@ def _gap(
     policy: LoadPolicy,
     probability: float,
 ) -> FloatArray:
-    """A quantile of all gaps.
+    """A quantile of all gaps between steps.
 
     When more than 1 - p of the gaps are mixed steps, it is a mixed step with the chunk of that rank
     and the mean batch; otherwise a decode step with the batch of that rank. Just below 1 - p the latency
@@ -82,11 +85,10 @@ def _chunk_quantile(state: State, traffic: Traffic, probability: float) -> tuple
     where several share a step, the quantile of the work that arrives in one (compound Poisson, normal).
     """
     rank = 1.0 - (1.0 - probability) / np.maximum(state.share, 1.0 - probability)
-    order = np.argsort(traffic.input_tokens, kind="stable")
+    order = np.argsort(traffic.computed_tokens, kind="stable")
     cumulative = np.cumsum(traffic.input_weight[order])
     index = np.minimum(np.searchsorted(cumulative, rank + 1e-12), order.size - 1)
-    one = traffic.input_tokens[order][index]
-    computed = one * (1.0 - traffic.cached_fraction)
+    one, computed = traffic.input_tokens[order][index], traffic.computed_tokens[order][index]
     spread = (traffic.prefill_scv_ratio + traffic.arrival_scv_ratio) * traffic.prefill_mean_tokens
     several = state.work + lengths.normal_score(probability) * np.sqrt(state.work * spread)
     chunk = np.clip(np.maximum(computed, several), 1e-9, state.chunk)
@@ -103,9 +105,12 @@ def _short_answers(traffic: Traffic) -> float:
 def _per_token(
     state: State, batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy, probability: float
 ) -> FloatArray:
-    """A quantile of the mean gap of a request: short answers scatter most."""
+    """A quantile of the mean gap of a request: short answers scatter most.
+
+    With drafts the number of steps varies too: independent of the gaps, so its part is added in quadrature.
+    """
     weight, answer = lengths.atoms_around(traffic.output_weight, traffic.output_tokens, 1.0 - probability)
-    variance = np.stack([gap_variance_s2(state, traffic, tokens) for tokens in answer])
+    variance = np.stack([gap_variance_s2(state, traffic, tokens / state.tokens) for tokens in answer])
     common_s = _heavier_s(state, batch_sequences, policy, 0.84) - _heavier_s(
         state, batch_sequences, policy, 0.5
     )
@@ -114,11 +119,22 @@ def _per_token(
     common = (common_s * state.step_s / state.decode_s) ** 2
     value = mixtures.lognormal_quantile(probability, weight, excess, np.sqrt(variance + common))
     slowest_s = np.maximum(state.mixed_s, state.step_s)
-    return np.asarray(np.minimum(state.decode_s + value, slowest_s + common_s))
+    gap_s = np.minimum(state.decode_s + value, slowest_s + common_s)
+    above_s = np.maximum(gap_s - state.step_s, 0.0)
+    gap_s = gap_s + np.hypot(above_s, _number_s(state, weight, answer, probability)) - above_s
+    # A step emits one token at least.
+    return np.asarray(np.minimum(gap_s / state.tokens, slowest_s + common_s))
 
 
-def gap_variance_s2(state: State, traffic: Traffic, answer_tokens: float) -> FloatArray:
-    """Variance of the mean gap of a request with n answer tokens, from the prompts it meets.
+def _number_s(state: State, weight: FloatArray, answer_tokens: FloatArray, probability: float) -> FloatArray:
+    """What a number of steps above the mean adds to the mean gap: ``z T sqrt(Var(X) E[1/n] / tau)``."""
+    per_token = float(weight @ (1.0 / np.maximum(answer_tokens, 1.0)))
+    spread = np.sqrt(state.tokens_variance * per_token / state.tokens)
+    return np.asarray(max(lengths.normal_score(probability), 0.0) * state.step_s * spread)
+
+
+def gap_variance_s2(state: State, traffic: Traffic, answer_steps: FloatArray | float) -> FloatArray:
+    """Variance of the mean gap of a request whose answer takes n steps, from the prompts it meets.
 
     Equation: an M/G/1 queue of load r with jobs of mean s = r / lambda goes first. To get x = n T_d
     seconds of decoding done from an empty queue takes a time of variance x lambda s^2 c / (1 - r)^3, with
@@ -126,7 +142,7 @@ def gap_variance_s2(state: State, traffic: Traffic, answer_tokens: float) -> Flo
     v^2 (2/r - 1) / (1 - r)^2. Both over n^2.
     Source: completion times under preemptive priority (Gaver 1962).
     """
-    n, r = max(answer_tokens, 1.0), np.maximum(state.delayed, 1e-9)
+    n, r = np.maximum(answer_steps, 1.0), np.maximum(state.delayed, 1e-9)
     job_s = r / np.maximum(state.rate, 1e-12)
     both = traffic.arrival_scv_ratio + traffic.prefill_scv_ratio
     met = n * state.decode_s * r * job_s * both / (1.0 - r) ** 3

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.performance.reuse import full_hits, prefix_reuse
+from planner.performance.session_traffic import session_prompts, turn_weights
 from planner.queueing import lengths as formulas
 from planner.schema.lengths import Lengths, LengthSide
 from planner.schema.problem import Workload
+from planner.schema.reuse import Trim
 from planner.schema.traces import TraceLengths
 from planner.schema.traffic import Traffic
 
@@ -19,28 +23,100 @@ Atoms = tuple[FloatArray, FloatArray]
 _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99))
 
 
+@dataclass(frozen=True)
+class _Cut:
+    """What trimming leaves: prompts times ``scale``, answers up to ``most``."""
+
+    scale: float = 1.0
+    most: float = math.inf
+
+    @classmethod
+    def of(cls, trim: Trim | None) -> _Cut:
+        if trim is None:
+            return cls()
+        return cls(1.0 - float(trim.input), math.inf if trim.output_cap is None else float(trim.output_cap))
+
+    def prompt(self, tokens: FloatArray) -> FloatArray:
+        return tokens if self.scale == 1.0 else np.maximum(tokens * self.scale, 1.0)
+
+    def answer(self, tokens: FloatArray) -> FloatArray:
+        return np.minimum(tokens, self.most)
+
+
 def traffic(
     workload: Workload,
-    lengths: Lengths,
+    lengths: Lengths | None,
     trace: TraceLengths | None,
     tokens_per_image: int,
     kv_tail_fraction: float,
+    cache_share: float = 0.0,
 ) -> Traffic:
     """The traffic of a workload.
 
     Args:
-        workload: demand (burstiness), prefix cache, images, adapters.
-        lengths: the workload's own or its archetype's.
+        workload: demand (burstiness, sessions), prefix cache, trimming, images, adapters.
+        lengths: the workload's own or its archetype's; not read for sessions.
         trace: the file that ``lengths.trace`` or ``demand.trace`` names, already read.
         tokens_per_image: prompt tokens that one image becomes.
         kv_tail_fraction: quantile of prompt + answer that KV is sized for (0.95 by default).
+        cache_share: blocks kept for prefixes beyond those of active requests, where the problem does not say.
     """
-    prompt, answer, total = _atoms(lengths, trace)
+    cut = _Cut.of(workload.trim)
     image_tokens = float(workload.images.per_request) * tokens_per_image if workload.images else 0.0
+    if workload.demand.sessions is not None:
+        return _of_sessions(workload, cut, image_tokens, kv_tail_fraction, cache_share)
+    assert lengths is not None, "only sessions have no lengths"
+    prompt, answer, total = _atoms(lengths, trace, cut)
     prompt = (prompt[0], prompt[1] + image_tokens)
     total = (total[0], total[1] + image_tokens)
-    weighted = _answer_input_tokens(lengths, trace)
-    lora = workload.lora
+    weighted = _answer_input_tokens(lengths, trace, cut)
+    found = _traffic(workload, prompt, answer, total, kv_tail_fraction)
+    found = replace(
+        found,
+        input_p95_tokens=_side_quantile(lengths.input, prompt, 0.95, image_tokens, cut.scale),
+        output_p95_tokens=_side_quantile(lengths.output, answer, 0.95, most=cut.most),
+        input_p99_tokens=_side_quantile(lengths.input, prompt, 0.99, image_tokens, cut.scale),
+        output_p99_tokens=_side_quantile(lengths.output, answer, 0.99, most=cut.most),
+        arrival_scv_ratio=_arrival_scv_ratio(workload, trace),
+        answer_input_tokens=None if weighted is None else weighted + image_tokens,
+    )
+    cache = workload.prefix_cache
+    if cache is None or not cache.hit:
+        return found
+    return full_hits(found, prefix_reuse(found, cache, cache_share))
+
+
+def mean_turns(turns: LengthSide) -> float:
+    """Mean number of turns of a session."""
+    return 1.0 / float(turn_weights(_side(turns))[0])
+
+
+def _of_sessions(
+    workload: Workload, cut: _Cut, image_tokens: float, kv_tail_fraction: float, cache_share: float
+) -> Traffic:
+    """The traffic of sessions, with what of their prompts may be reused."""
+    sessions = workload.demand.sessions
+    assert sessions is not None
+    answer = _side(_as_side(sessions.output), most=cut.most)
+    made = session_prompts(
+        sessions,
+        _side(_as_side(sessions.turns)),
+        _side(_as_side(sessions.first_input)),
+        float(answer[0] @ answer[1]),
+        cut.scale,
+        image_tokens,
+        workload.prefix_cache,
+        cache_share,
+    )
+    total = formulas.sum_atoms(*made.prompt, *answer)
+    return full_hits(_traffic(workload, made.prompt, answer, total, kv_tail_fraction), made.reuse)
+
+
+def _traffic(
+    workload: Workload, prompt: Atoms, answer: Atoms, total: Atoms, kv_tail_fraction: float
+) -> Traffic:
+    """Traffic of independent sides: quantiles from the atoms, arrivals as stated."""
+    lora, images = workload.lora, workload.images
     return Traffic(
         input_weight=prompt[0],
         input_tokens=prompt[1],
@@ -48,69 +124,85 @@ def traffic(
         output_tokens=answer[1],
         input_mean_tokens=float(prompt[0] @ prompt[1]),
         output_mean_tokens=float(answer[0] @ answer[1]),
-        input_p95_tokens=_side_quantile(lengths.input, prompt, 0.95, image_tokens),
-        output_p95_tokens=_side_quantile(lengths.output, answer, 0.95, 0.0),
-        input_p99_tokens=_side_quantile(lengths.input, prompt, 0.99, image_tokens),
-        output_p99_tokens=_side_quantile(lengths.output, answer, 0.99, 0.0),
+        input_p95_tokens=_quantile(prompt, 0.95),
+        output_p95_tokens=_quantile(answer, 0.95),
+        input_p99_tokens=_quantile(prompt, 0.99),
+        output_p99_tokens=_quantile(answer, 0.99),
         kv_tokens=math.ceil(_quantile(total, kv_tail_fraction) - 1e-9),
         cached_fraction=float(workload.prefix_cache_hit),
-        arrival_scv_ratio=_arrival_scv_ratio(workload, trace),
-        answer_input_tokens=None if weighted is None else weighted + image_tokens,
-        images_per_request=float(workload.images.per_request) if workload.images else 0.0,
+        arrival_scv_ratio=float(workload.demand.burstiness),
+        images_per_request=float(images.per_request) if images else 0.0,
         active_adapters=(lora.active or lora.adapters) if lora else 0,
         adapter_rank=lora.rank if lora else 0,
+        kept_fraction=float(workload.kv_eviction.keep) if workload.kv_eviction else 1.0,
     )
 
 
-def _atoms(lengths: Lengths, trace: TraceLengths | None) -> tuple[Atoms, Atoms, Atoms]:
+def _as_side(value: int | LengthSide) -> LengthSide:
+    return LengthSide(fixed=value) if isinstance(value, int) else value
+
+
+def _atoms(lengths: Lengths, trace: TraceLengths | None, cut: _Cut) -> tuple[Atoms, Atoms, Atoms]:
     """Atoms of prompt, answer and their sum (joint where the input says so, else independent)."""
     if lengths.input is not None and lengths.output is not None:
-        prompt, answer = _side(lengths.input), _side(lengths.output)
+        prompt, answer = _side(lengths.input, cut.scale), _side(lengths.output, most=cut.most)
         return prompt, answer, formulas.sum_atoms(*prompt, *answer)
+    weight, inputs, outputs = _pairs(lengths, trace, cut)
+    if lengths.buckets is not None:
+        return (weight, inputs), (weight, outputs), (weight, inputs + outputs)
+    samples = formulas.atoms_from_samples
+    return samples(inputs), samples(outputs), samples(inputs + outputs)
+
+
+def _pairs(
+    lengths: Lengths, trace: TraceLengths | None, cut: _Cut
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights, prompts and answers where the input gives them together: buckets, or requests of a trace."""
     if lengths.buckets is not None:
         weight = np.array([float(bucket.share) for bucket in lengths.buckets])
-        weight /= weight.sum()
         inputs = np.array([float(bucket.input) for bucket in lengths.buckets])
         outputs = np.array([float(bucket.output) for bucket in lengths.buckets])
-        return (weight, inputs), (weight, outputs), (weight, inputs + outputs)
-    assert trace is not None, "the loader reads the trace that lengths.trace names"
-    prompt = formulas.atoms_from_samples(trace.input_tokens.astype(np.float64))
-    answer = formulas.atoms_from_samples(trace.output_tokens.astype(np.float64))
-    both = (trace.input_tokens + trace.output_tokens).astype(np.float64)
-    return prompt, answer, formulas.atoms_from_samples(both)
+    else:
+        assert trace is not None, "the loader reads the trace that lengths.trace names"
+        inputs = trace.input_tokens.astype(np.float64)
+        outputs = trace.output_tokens.astype(np.float64)
+        weight = np.ones(inputs.size)
+    return weight / weight.sum(), cut.prompt(inputs), cut.answer(outputs)
 
 
-def _answer_input_tokens(lengths: Lengths, trace: TraceLengths | None) -> float | None:
+def _answer_input_tokens(lengths: Lengths, trace: TraceLengths | None, cut: _Cut) -> float | None:
     """Mean prompt of an answer token where the input says how the two go together: E[in out] / E[out]."""
-    if lengths.buckets is not None:
-        shares = np.array([float(bucket.share) for bucket in lengths.buckets])
-        inputs = np.array([float(bucket.input) for bucket in lengths.buckets])
-        outputs = np.array([float(bucket.output) for bucket in lengths.buckets])
-        return float((shares * outputs) @ inputs / (shares @ outputs))
-    if lengths.trace is None or trace is None:
+    if lengths.buckets is None and (lengths.trace is None or trace is None):
         return None
-    answers = trace.output_tokens.astype(np.float64)
-    return float(answers @ trace.input_tokens.astype(np.float64) / answers.sum())
+    weight, inputs, outputs = _pairs(lengths, trace, cut)
+    return float((weight * outputs) @ inputs / (weight @ outputs))
 
 
-def _side(side: LengthSide) -> Atoms:
+def _side(side: LengthSide, scale: float = 1.0, most: float = math.inf) -> Atoms:
     if side.fixed is not None:
-        return np.array([1.0]), np.array([float(side.fixed)])
-    return formulas.atoms_from_percentiles(*_known(side))
+        return np.array([1.0]), np.array([min(max(side.fixed * scale, 1.0), most)])
+    probability, tokens = _known(side, scale)
+    return formulas.atoms_from_percentiles(probability, tokens, most)
 
 
-def _known(side: LengthSide) -> tuple[FloatArray, FloatArray]:
-    known = [(p, float(value)) for name, p in _PERCENTILES if (value := getattr(side, name)) is not None]
+def _known(side: LengthSide, scale: float) -> tuple[FloatArray, FloatArray]:
+    known = [(p, scale * value) for name, p in _PERCENTILES if (value := getattr(side, name)) is not None]
     return np.array([p for p, _ in known]), np.array([value for _, value in known])
 
 
-def _side_quantile(side: LengthSide | None, atoms: Atoms, probability: float, image_tokens: float) -> float:
+def _side_quantile(
+    side: LengthSide | None,
+    atoms: Atoms,
+    probability: float,
+    image_tokens: float = 0.0,
+    scale: float = 1.0,
+    most: float = math.inf,
+) -> float:
     """Exact from stated percentiles, else from the atoms."""
     if side is None or side.fixed is not None:
         return _quantile(atoms, probability)
-    known_probability, known_tokens = _known(side)
-    stated = formulas.quantiles_from_percentiles(known_probability, known_tokens, np.array([probability]))
-    return float(stated[0]) + image_tokens
+    stated = formulas.quantiles_from_percentiles(*_known(side, scale), np.array([probability]))
+    return min(float(stated[0]), most) + image_tokens
 
 
 def _quantile(atoms: Atoms, probability: float) -> float:

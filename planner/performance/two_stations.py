@@ -30,30 +30,39 @@ def two_stations(
     servers: FloatArray,
     think_s: Callable[[FloatArray], FloatArray],
     first_wave_fraction: float,
+    most_prompts: FloatArray | float = 1.0,
+    full_service_s: FloatArray | None = None,
 ) -> TwoStations:
     """``C`` requests go round between ``m`` prefill servers and the decode workers.
 
-    ``X = C / (W + Z)`` and ``W = (S / m) (1 + X W (C - 1) / C) + S (m - 1) / m``; ``Z`` follows from the
-    ``X Z`` sequences that decode. A benchmark starts with all C at the prefill station: part of that first
-    wave, ``max(C S / (2 m) - W, 0)``, stays in the mean.
+    ``X = C / (W + Z)`` and ``W = S + A s(b) / m`` with the ``A = X W (C - 1) / C`` that an arrival finds;
+    ``Z`` follows from the ``X Z`` sequences that decode. Prompts that wait for a server share its steps:
+    ``b = A / m`` of them, at least 1 and at most ``n``, and each takes ``s(b) = s_n + (S - s_n) u`` with
+    ``u = (1 / b - 1 / n) / (1 - 1 / n)``, since a step has a fixed part. A benchmark starts with all C at
+    the prefill station: part of that first wave, ``max(C s(b) / (2 m) - W, 0)``, stays in the mean.
 
     Args:
         customers: C. service_s: S of one prompt on one server. servers: m (workers x attention ranks).
         think_s: time of an answer (Z) when so many sequences decode in all workers together.
         first_wave_fraction: share of the first wave that the mean keeps.
+        most_prompts: n, prompts that one step of a server can take in.
+        full_service_s: s_n, time per prompt of a step with so many; S where it is not given.
 
     Source: performance model, section 5 (approximate mean-value analysis).
     Breaks down when: prefill is above 90 % busy: then W is the difference of two large numbers.
     """
     one = np.maximum(service_s, 1e-9)
-    wait = one.copy()
+    full = one if full_service_s is None else np.clip(full_service_s, 1e-9, one)
+    fewest = 1.0 / np.maximum(most_prompts, 1.0)
+    wait, each = one.copy(), one
     think = think_s(np.maximum(customers / 2.0, 1.0))
     for _ in range(PASSES):
         rate = customers / (wait + think)
         seen = rate * wait * (customers - 1.0) / np.maximum(customers, 1.0)
-        new = one / servers * (1.0 + seen) + one * (servers - 1.0) / servers
-        wait = DAMPING * new + (1.0 - DAMPING) * wait
+        alone = 1.0 / np.clip(seen / servers, 1.0, 1.0 / fewest)
+        each = full + (one - full) * (alone - fewest) / np.maximum(1.0 - fewest, 1e-9)
+        wait = DAMPING * (one + each / servers * seen) + (1.0 - DAMPING) * wait
         decoding = np.clip(customers / (wait + think) * think, 1e-6, customers)
         think = DAMPING * think_s(decoding) + (1.0 - DAMPING) * think
-    first = np.maximum(customers * one / (2.0 * servers) - wait, 0.0)
+    first = np.maximum(customers * each / (2.0 * servers) - wait, 0.0)
     return TwoStations(wait + first_wave_fraction * first, think, customers / (wait + think))

@@ -43,11 +43,19 @@ def user_factor(item: Configuration) -> UserFactor | None:
 
 
 def sigma_log(item: Configuration) -> dict[str, float]:
-    """Log-standard deviation of throughput, TPOT and TTFT of a configuration."""
+    """Log-standard deviation of throughput, TPOT and TTFT of a configuration.
+
+    Drafts add theirs to the first two, in quadrature: benchmarks without drafts say nothing about them.
+    """
     factor = user_factor(item)
     if factor is not None:
-        return {"throughput": factor.sigma_log, "tpot": factor.sigma_log, "ttft": factor.ttft_sigma_log}
-    return class_sigma_log(item)
+        found = {"throughput": factor.sigma_log, "tpot": factor.sigma_log, "ttft": factor.ttft_sigma_log}
+    else:
+        found = class_sigma_log(item)
+    if item.drafting is not None:
+        wider = {name: math.hypot(found[name], item.drafting.sigma_log) for name in ("throughput", "tpot")}
+        found = found | wider
+    return found
 
 
 def evidence(item: Configuration) -> Evidence:
@@ -63,7 +71,7 @@ def row_factors(configurations: Sequence[Configuration], margin_z_score: float) 
     configuration's class or of the user's own benchmarks. f = g = 1 without benchmarks.
     """
     step, first_token = np.ones(len(configurations)), np.ones(len(configurations))
-    kinds: dict[tuple[int, str, str, str, str], tuple[float, float]] = {}
+    kinds: dict[tuple[int, str, str, str, str, bool], tuple[float, float]] = {}
     for row, item in enumerate(configurations):
         kind = (
             id(item.calibration),
@@ -71,6 +79,7 @@ def row_factors(configurations: Sequence[Configuration], margin_z_score: float) 
             item.accelerator.id,
             item.engine.id,
             item.weights.id,
+            item.drafting is not None,
         )
         if kind not in kinds:
             kinds[kind] = _factors(item, margin_z_score)

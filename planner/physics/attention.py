@@ -45,9 +45,14 @@ def decode_attention_work(
     return read_tokens * flops_per_context_token, read_tokens * kv_bytes_per_token_layer
 
 
-def state_bytes(sequences: Floats, state_bytes_per_sequence: Floats) -> Floats:
-    """Linear-attention layers read and write their constant state once per token: ``2 D state`` bytes."""
-    return 2.0 * sequences * state_bytes_per_sequence
+def state_bytes(
+    sequences: Floats, state_bytes_per_sequence: Floats, tokens_per_sequence: Floats = 1.0
+) -> Floats:
+    """Linear-attention layers read their state once a step and write it once a token: ``(1 + m) D state``.
+
+    With several tokens per sequence (drafts) each one's state is kept until it is known how many are taken.
+    """
+    return (1.0 + np.asarray(tokens_per_sequence)) * sequences * state_bytes_per_sequence
 
 
 def prefill_attention_flops(

@@ -50,6 +50,34 @@ def exchange_bytes(
     return 2.0 * away_fraction * tokens * hidden_size * bytes_per_element / tensor_parallel
 
 
+def spread_copies(experts_per_token: Floats, gpus: Floats) -> Floats:
+    """GPUs that one token is sent to: ``n (1 - (1 - 1/n)^k)``, since several of its experts may share one.
+
+    Assumes: tokens choose their experts evenly over the GPUs.
+    """
+    return gpus * (1.0 - (1.0 - 1.0 / np.asarray(gpus)) ** experts_per_token)
+
+
+def all_to_all_bytes(
+    tokens: Floats,
+    hidden_size: Floats,
+    bytes_per_element: Floats,
+    copies: Floats,
+    remote_fraction: Floats,
+    gpus: Floats,
+) -> Floats:
+    """What one of ``n`` GPUs sends over the network for one layer, there and back: ``T/n c r h b`` bytes.
+
+    T counts the tokens of all ranks, ``copies`` (c) are the GPUs of one token (`spread_copies`), of which
+    the share r is on other servers; ``bytes_per_element`` (b) adds both directions.
+
+    Source: dispatch and combine of expert parallelism, DeepEP README (8-bit there, 16-bit back).
+    Assumes: what stays on the fast link of a server hides behind the network; computation hides nothing.
+    Breaks down when: the router keeps a token to few servers (then less crosses the network).
+    """
+    return tokens / gpus * copies * remote_fraction * hidden_size * bytes_per_element
+
+
 def stage_message_bytes(
     tokens: Floats, hidden_size: Floats, bytes_per_element: Floats, tensor_parallel: Floats
 ) -> Floats:

@@ -21,10 +21,17 @@ SPARSE_INDEX = 4.0
 """Index projections, scores and selection of the tokens that sparse attention reads."""
 FEED_FORWARD = 4.0
 """Norm, gate and up products in one, activation, down product."""
+SCALING = 4.0
+"""Scaling the inputs of the four products of a layer to a narrow format, where nothing else does it: half of
+them for the mixer, half for the feed-forward part."""
 REFERENCE = HEADED_MIXER + FEED_FORWARD
 """Kernels of a dense layer with grouped heads: the layer whose overhead the calibration states."""
 MOE_EXTRA = 6.0
 """What a mixture-of-experts layer adds: router, selection, sorting, gathering, weighted sum, activation."""
+ADAPTED_ATTENTION = 4.0
+"""Two small products of an adapter beside query, key and value in one, and two beside the output."""
+ADAPTED_FEED_FORWARD = 4.0
+"""The same beside gate and up in one, and beside down."""
 SHARED_EXPERTS = 3.0
 """Shared experts beside the routed ones: two products and an activation."""
 
@@ -36,11 +43,13 @@ def relative_layer_kernels(
     sparse_layers: Floats,
     normed_layers: Floats,
     layers: Floats,
+    scaled_mixer_fraction: Floats = 0.0,
+    scaled_feed_forward_fraction: Floats = 0.0,
 ) -> Floats:
     """Kernels of the mean layer over those of the reference layer, without what experts add.
 
     ``sparse_layers`` of the attention layers choose the tokens that they read, ``normed_layers`` normalise
-    queries and keys.
+    queries and keys. ``scaled_...`` is 1 where scaling the inputs of products is a kernel of its own.
     """
     mixers = (
         HEADED_MIXER * headed_layers
@@ -49,9 +58,15 @@ def relative_layer_kernels(
         + SPARSE_INDEX * sparse_layers
         + QUERY_KEY_NORM * normed_layers
     )
-    return (mixers / layers + FEED_FORWARD) / REFERENCE
+    scaling = SCALING / 2.0 * (scaled_mixer_fraction + scaled_feed_forward_fraction)
+    return (mixers / layers + FEED_FORWARD + scaling) / REFERENCE
 
 
 def relative_moe_kernels(has_shared_fraction: Floats) -> Floats:
     """Kernels that a mixture-of-experts layer adds, over those without shared experts."""
     return (MOE_EXTRA + SHARED_EXPERTS * has_shared_fraction) / MOE_EXTRA
+
+
+def adapter_kernels(layers: Floats, dense_layers: Floats) -> Floats:
+    """Kernels that adapters add to a step: in every layer those of attention, in dense ones those of both."""
+    return ADAPTED_ATTENTION * layers + ADAPTED_FEED_FORWARD * dense_layers

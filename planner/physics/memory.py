@@ -54,23 +54,6 @@ def widest_row_elements(
     return widest
 
 
-def adapter_bytes(
-    active_adapters: Floats,
-    rank: Floats,
-    adapted_row_elements: Floats,
-    layers: Floats,
-    bytes_per_element: Floats,
-    tensor_parallel: Floats,
-) -> Floats:
-    """LoRA adapters in use: ``n r L sum(in + out) b / t``.
-
-    ``adapted_row_elements`` is the sum of input and output widths of the adapted matrices of one layer.
-
-    Assumes: both factors are split over the tensor-parallel ranks; slots have the full rank.
-    """
-    return active_adapters * rank * layers * adapted_row_elements * bytes_per_element / tensor_parallel
-
-
 def vision_bytes(images: Floats, image_elements: Floats, bytes_per_element: Floats, copies: Floats) -> Floats:
     """Activations of the image encoder: ``n (tokens patches h_v) b copies``.
 

@@ -63,3 +63,37 @@ def routed_rows(
     each of them.
     """
     return tokens * experts_per_token + half_tokens * experts * touched_fraction
+
+
+def hottest_ratio(imbalance_ratio: Floats, capacity_ratio: Floats) -> Floats:
+    """Tokens that the hottest rank computes over the mean: ``min(imbalance, capacity)``.
+
+    A capacity factor caps what an expert accepts; what is above it overflows to other experts or is dropped.
+
+    Source: Sizing LLM Inference for Production, section 5.4.
+    """
+    return np.minimum(imbalance_ratio, capacity_ratio)
+
+
+def overflow_fraction(imbalance_ratio: Floats, capacity_ratio: Floats) -> Floats:
+    """Share of the hottest rank's tokens above its capacity: ``max(1 - capacity / imbalance, 0)``.
+
+    Breaks down when: a rank is even but one of its experts is hot (then more overflows).
+    """
+    return np.maximum(1.0 - np.asarray(capacity_ratio) / imbalance_ratio, 0.0)
+
+
+def buffer_bytes(
+    tokens: Floats,
+    experts_per_token: Floats,
+    padding_ratio: Floats,
+    hidden_size: Floats,
+    bytes_per_element: Floats,
+    gpus: Floats,
+) -> Floats:
+    """Buffers in which one GPU receives tokens and returns results: ``p T k / n h b``.
+
+    T counts the tokens of the largest step over all ranks; ``padding_ratio`` (p) is the room kept for a
+    rank over its mean.
+    """
+    return padding_ratio * tokens * experts_per_token / gpus * hidden_size * bytes_per_element

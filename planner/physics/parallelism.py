@@ -44,3 +44,15 @@ def pipeline_step_s(stage_s: Floats, stages: Floats, transfer_s: Floats) -> Floa
 def pipeline_prompt_s(chunk_stage_s: Floats, chunks: Floats, stages: Floats) -> Floats:
     """Time of one prompt alone, cut into chunks that follow each other: ``(n + s - 1) t_stage(chunk)``."""
     return (chunks + np.asarray(stages) - 1.0) * chunk_stage_s
+
+
+def bubble_fraction(stages: Floats, chunks: Floats) -> Floats:
+    """Share of stage time that idles while ``n`` chunks pass ``s`` empty stages: ``(s - 1) / (n + s - 1)``.
+
+    The chunks of one prompt, or micro-batches that start and drain together. Where micro-batches follow
+    each other without end (decoding of at least ``s`` sequences) no stage waits.
+
+    Source: Sizing LLM Inference for Production, section 5.2.
+    """
+    waiting = np.asarray(stages) - 1.0
+    return waiting / (chunks + waiting)

@@ -76,14 +76,18 @@ def quantiles_from_percentiles(
 
 
 def atoms_from_percentiles(
-    known_probability: FloatArray, known_tokens: FloatArray
+    known_probability: FloatArray, known_tokens: FloatArray, most_tokens: float = np.inf
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights and mean tokens of the bins of ``BIN_EDGES`` (midpoint rule inside each bin)."""
+    """Weights and mean tokens of the bins of ``BIN_EDGES`` (midpoint rule inside each bin).
+
+    Lengths above ``most_tokens`` are cut to it.
+    """
     edges = np.asarray(BIN_EDGES)
     width = np.diff(edges)
     offsets = (np.arange(_POINTS_PER_BIN) + 0.5) / _POINTS_PER_BIN
     probability = (edges[:-1, None] + width[:, None] * offsets[None, :]).ravel()
     tokens = quantiles_from_percentiles(known_probability, known_tokens, probability)
+    tokens = np.minimum(tokens, most_tokens)
     return width, tokens.reshape(width.size, _POINTS_PER_BIN).mean(axis=1)
 
 
@@ -119,33 +123,48 @@ def coarse_atoms(
 
     Atoms that straddle a level are split, so weights and mean are kept exactly.
     """
-    order = np.argsort(tokens, kind="stable")
+    width, columns = coarse_columns(weight_fraction, tokens, (tokens,), levels)
+    return width, columns[0]
+
+
+def coarse_columns(
+    weight_fraction: FloatArray,
+    order_tokens: FloatArray,
+    columns_tokens: tuple[FloatArray, ...],
+    levels: tuple[float, ...],
+) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+    """As `coarse_atoms` for atoms with several numbers each: sorted by one, the mean of each column kept."""
+    order = np.argsort(order_tokens, kind="stable")
     cumulative = np.concatenate(([0.0], np.cumsum(weight_fraction[order])))
     cumulative /= cumulative[-1]
-    mass = np.concatenate(([0.0], np.cumsum(np.diff(cumulative) * tokens[order])))
-    edges = np.concatenate(([0.0], np.asarray(levels)))
-    at_edges = np.interp(edges, cumulative, mass)
-    width = np.diff(edges)
-    return width, np.diff(at_edges) / width
+    share, edges = np.diff(cumulative), np.concatenate(([0.0], np.asarray(levels)))
+    width, merged = np.diff(edges), []
+    for column in columns_tokens:
+        mass = np.concatenate(([0.0], np.cumsum(share * column[order])))
+        merged.append(np.diff(np.interp(edges, cumulative, mass)) / width)
+    return width, tuple(merged)
 
 
 def atoms_around(
     weight_fraction: FloatArray, tokens: FloatArray, tail_fraction: float
 ) -> tuple[FloatArray, FloatArray]:
-    """A few atoms for a quantile whose upper tail is given: a narrow one around it, coarse ones elsewhere.
+    """A few atoms for a quantile whose upper tail is given (see `levels_around`), equal ones merged."""
+    return distinct_atoms(*coarse_atoms(weight_fraction, tokens, levels_around(tail_fraction)))
+
+
+def levels_around(tail_fraction: float) -> tuple[float, ...]:
+    """Bins for a quantile whose upper tail is given: a narrow one around it, coarse ones elsewhere.
 
     A quantile of a sum is then not decided by which side of a bin edge it falls on. A tail of 1 stands for
-    the mean: atoms that get finer upward.
+    the mean: bins that get finer upward.
     """
     if tail_fraction >= 1.0:
-        levels: tuple[float, ...] = _MEAN_LEVELS
-    elif tail_fraction > 0.4:
-        levels = _MEDIAN_LEVELS
-    else:
-        below, above = 1.0 - 1.25 * tail_fraction, 1.0 - 0.75 * tail_fraction
-        lower = {level for level in (0.5, 1.0 - 4.0 * tail_fraction) if 0.0 < level < below}
-        levels = (*sorted(lower), below, above, 1.0)
-    return distinct_atoms(*coarse_atoms(weight_fraction, tokens, levels))
+        return _MEAN_LEVELS
+    if tail_fraction > 0.4:
+        return _MEDIAN_LEVELS
+    below, above = 1.0 - 1.25 * tail_fraction, 1.0 - 0.75 * tail_fraction
+    lower = {level for level in (0.5, 1.0 - 4.0 * tail_fraction) if 0.0 < level < below}
+    return (*sorted(lower), below, above, 1.0)
 
 
 def distinct_atoms(weight_fraction: FloatArray, tokens: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import numbers
+from planner import numbers
 from planner.report.parts import bullets, section, table
 from planner.schema.benchmark import Calibrated, CalibratedRow, FactorChange
 

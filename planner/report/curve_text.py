@@ -9,7 +9,8 @@ from itertools import pairwise
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import numbers, svg
+from planner import numbers
+from planner.report import svg
 from planner.report.estimate_text import refusal
 from planner.report.parts import bullets, section, table
 from planner.report.plan_text import uncertainty

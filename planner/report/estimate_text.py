@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import numbers
+from planner import numbers
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import bullets, pairs, section, table
 from planner.report.plan_text import uncertainty

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import numbers
+from planner import numbers
+from planner.explain.phrases import layout
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
-from planner.report.pools_text import layout
 from planner.schema.plan import Fit, FitRow
 
 

@@ -19,17 +19,28 @@ def encode(document: object) -> bytes:
 
 
 def of(noun: Noun) -> dict[str, Any]:
-    """A noun as a document, under the names that the contract uses."""
+    """A noun as a document, under the names that the contract uses; wall times only where they are known."""
     document: dict[str, Any] = noun.model_dump(mode="json", by_alias=True)
+    _drop_unknown_times(document)
     return document
 
 
+def _drop_unknown_times(value: Any) -> None:
+    """Plans at any depth say nothing about times that nobody asked for."""
+    if isinstance(value, dict):
+        if value.get("timing_s", "") is None:
+            del value["timing_s"]
+        for inner in value.values():
+            _drop_unknown_times(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _drop_unknown_times(inner)
+
+
 def of_plan(plan: Plan) -> dict[str, Any]:
-    """A plan; wall times are there only when they were asked for."""
+    """A plan, GPU types in alphabetical order."""
     document = of(plan)
     document["gpus"] = dict(sorted(plan.gpus.items()))
-    if plan.provenance.timing_s is None:
-        del document["provenance"]["timing_s"]
     return document
 
 

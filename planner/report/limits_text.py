@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from rich.console import RenderableType
 from rich.text import Text
 
-from planner.report import numbers
-from planner.report.parts import bullets, listing, section, table
-from planner.schema.plan import Change, ConstraintState, Plan, Removal
-
-LATENCIES = ("ttft", "itl", "tpot", "e2e")
+from planner import numbers
+from planner.explain.phrases import listing
+from planner.report.parts import section, table
+from planner.schema.plan import ConstraintState, Removal
+from planner.schema.slo import METRICS
 
 
 def _kind(constraint_id: str) -> str:
@@ -33,7 +33,7 @@ def _row(state: ConstraintState) -> tuple[str, str, str, str, str]:
 
 def limits_section(states: Iterable[ConstraintState]) -> RenderableType | None:
     """Latency limits first, then the others, with what is left of each."""
-    ordered = sorted(states, key=lambda state: _kind(state.id) not in LATENCIES)
+    ordered = sorted(states, key=lambda state: _kind(state.id) not in METRICS)
     rows = [_row(state) for state in ordered if state.limit is not None]
     if not rows:
         return None
@@ -83,47 +83,3 @@ def removals_section(removals: Iterable[Removal]) -> RenderableType | None:
         Text("Configurations that it removes alone and in all, and the one that came nearest.", "dim"),
         table(headings, rows, right=[1, 2]),
     )
-
-
-def change(moved: Change) -> str:
-    """``budget from 20.00 USD/h to 26.10 USD/h``."""
-    before, after = numbers.quantity(moved.from_, moved.unit), numbers.quantity(moved.to, moved.unit)
-    return f"{moved.id} from {before} to {after}"
-
-
-def conflicts_section(plan: Plan) -> RenderableType | None:
-    """Sets of limits that cannot hold together."""
-    if not plan.conflicts:
-        return None
-    return section(
-        "Limits that cannot hold together", bullets(listing(conflict) for conflict in plan.conflicts)
-    )
-
-
-def relaxations_section(plan: Plan) -> RenderableType | None:
-    """What would have to give, and the cost of the plan that follows."""
-    if not plan.relaxations:
-        return None
-    lines = []
-    for relaxation in plan.relaxations:
-        words = listing([change(moved) for moved in relaxation.changes])
-        cost = relaxation.cost_usd_per_hour
-        lines.append(words if cost is None else f"{words}: then {numbers.usd(cost)}/h")
-    return section("What would make it possible", bullets(lines))
-
-
-def prices_section(plan: Plan) -> RenderableType | None:
-    """What one step of a limit is worth."""
-    if not plan.prices:
-        return None
-    rows = [
-        (
-            price.id,
-            price.step,
-            f"{numbers.usd(price.saves_usd_per_hour)}/h",
-            f"{numbers.usd(price.removed_saves_usd_per_hour)}/h",
-        )
-        for price in plan.prices
-    ]
-    headings = ("limit", "step", "step saves", "without it saves")
-    return section("What a limit costs", table(headings, rows, right=[2, 3]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from planner.report import numbers
+from planner import numbers
 from planner.schema.plan import Memory
 
 PARTS = (

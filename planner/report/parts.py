@@ -50,10 +50,3 @@ def pairs(rows: Iterable[tuple[str, str]]) -> Table:
     for name, value in rows:
         grid.add_row(Text(name), Text(value))
     return grid
-
-
-def listing(words: Sequence[str], joint: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {joint} {words[-1]}"

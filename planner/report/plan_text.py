@@ -7,26 +7,22 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import numbers
-from planner.report.limits_text import (
-    LATENCIES,
+from planner import numbers
+from planner.report.apart_text import mode_section, ratio_section
+from planner.report.headline import headline
+from planner.report.limits_text import limits_section, removals_section
+from planner.report.parts import bullets, pairs, section, table
+from planner.report.pools_text import pools_group
+from planner.report.reasons_text import (
     conflicts_section,
-    limits_section,
     prices_section,
     relaxations_section,
-    removals_section,
+    runners_up_section,
+    why_not_section,
 )
-from planner.report.parts import bullets, listing, pairs, section, table
-from planner.report.pools_text import pools_group
-from planner.schema.plan import Guardrails, Objective, Plan
-
-OBJECTIVES = {
-    "cost": "the cheapest fleet",
-    "cost_per_token": "the fleet with the cheapest tokens",
-    "gpus": "the smallest fleet",
-    "power": "the fleet with the least power",
-}
-_UNITS = {"cost": "USD/h", "cost_per_token": "USD per million tokens", "gpus": "GPUs", "power": "W"}
+from planner.report.reuse_text import reuse_section
+from planner.schema.plan import Guardrails, Plan
+from planner.schema.slo import METRICS
 
 
 def view(plan: Plan) -> RenderableType:
@@ -36,64 +32,24 @@ def view(plan: Plan) -> RenderableType:
     else:
         body = [removals_section(plan.removed), conflicts_section(plan), relaxations_section(plan)]
     closing = [_warnings(plan.warnings), _provenance(plan)]
-    return Group(*_headline(plan), *(part for part in [*body, *closing] if part is not None))
+    return Group(*headline(plan), *(part for part in [*body, *closing] if part is not None))
 
 
 def _answer(plan: Plan) -> list[RenderableType | None]:
     return [
         pools_group(plan),
+        reuse_section(plan),
         limits_section(plan.constraints),
         _cost(plan),
+        mode_section(plan),
+        ratio_section(plan),
         prices_section(plan),
         relaxations_section(plan),
-        _runners_up(plan),
-        _why_not(plan),
+        runners_up_section(plan),
+        why_not_section(plan),
         _guardrails(plan),
         _evidence(plan),
     ]
-
-
-def proof(objective: Objective, proved: bool) -> str:
-    """How well the answer is proved."""
-    if proved:
-        return "proved: nothing better exists among the candidates"
-    if objective.gap is None or objective.lower_bound is None:
-        return "no bound is known yet"
-    bound = numbers.quantity(objective.lower_bound, _UNITS[objective.name])
-    return f"at most {numbers.share(objective.gap)} from the best possible (nothing is below {bound})"
-
-
-def _headline(plan: Plan) -> list[RenderableType]:
-    if plan.status == "infeasible":
-        return [
-            Text(f"{plan.problem}: no plan keeps every limit", style="bold red"),
-            Text(
-                f"All {plan.provenance.candidates:,} candidates were judged: with these limits and prices no "
-                "one of them, and no mix of them, will do."
-            ),
-        ]
-    if plan.status == "unknown":
-        return [
-            Text(f"{plan.problem}: stopped before there was an answer", style="bold yellow"),
-            Text("Neither a plan nor a proof that none exists. Maybe more time: --time-limit S."),
-        ]
-    title = f"{plan.problem}: {plan.status}, {proof(plan.objective, plan.status == 'optimal')}"
-    style = "bold green" if plan.status == "optimal" else "bold yellow"
-    return [Text(title, style=style), Text(_buy(plan))]
-
-
-def _buy(plan: Plan) -> str:
-    used: dict[str, int] = {}
-    for pool in plan.pools:
-        used[pool.gpu] = used.get(pool.gpu, 0) + pool.replicas * pool.gpus_per_replica
-    parts = []
-    for gpu, bought in sorted(plan.gpus.items()):
-        idle = bought - used.get(gpu, 0)
-        parts.append(f"{bought:,} × {gpu}" + (f" ({idle:,} of them idle)" if idle > 0 else ""))
-    replicas = numbers.count(sum(pool.replicas for pool in plan.pools), "replica")
-    found = "" if plan.status == "optimal" else " found so far"
-    cost = "" if plan.cost_usd_per_hour is None else f" for {numbers.usd(plan.cost_usd_per_hour)}/h"
-    return f"Buy {listing(parts) or 'nothing'} as {replicas}{cost}: {OBJECTIVES[plan.objective.name]}{found}."
 
 
 def _cost(plan: Plan) -> RenderableType | None:
@@ -112,33 +68,6 @@ def _cost(plan: Plan) -> RenderableType | None:
         words = ", ".join(f"{value} {key}" for key, value in plan.pd_ratio.items())
         rows.append(("prefill to decode", words))
     return section("Cost", pairs(rows))
-
-
-def _why_not(plan: Plan) -> RenderableType | None:
-    """GPU types without any configuration that keeps the limits."""
-    if not plan.why_not:
-        return None
-    rows = [(item.gpu, item.why) for item in sorted(plan.why_not, key=lambda item: item.gpu)]
-    return section("Cannot serve this", table(("GPU", "the nearest configuration"), rows))
-
-
-def _runners_up(plan: Plan) -> RenderableType | None:
-    if not plan.runners_up:
-        return None
-    rows = []
-    for other in plan.runners_up:
-        dearer = ""
-        if plan.cost_usd_per_hour:
-            dearer = f"\n{other.cost_usd_per_hour / plan.cost_usd_per_hour - 1:+.1%}".replace("%", " %")
-        fleet = f"{other.gpus:,} × {other.gpu}\n{numbers.count(other.replicas, 'replica')}"
-        rows.append(
-            (
-                fleet,
-                f"{numbers.usd(other.cost_usd_per_hour)}/h{dearer}",
-                f"{other.option}\n{_reason(other.why)}",
-            )
-        )
-    return section("Next best, and why not", table(("fleet", "cost", "option and reason"), rows, right=[1]))
 
 
 def _guardrails(plan: Plan) -> RenderableType | None:
@@ -176,7 +105,7 @@ def uncertainty(spread: dict[str, float]) -> str:
 
 def _quantity(name: str) -> str:
     metric = name.removesuffix("_s")
-    return metric.upper() if metric in LATENCIES else name.replace("_", " ")
+    return metric.upper() if metric in METRICS else name.replace("_", " ")
 
 
 def _evidence(plan: Plan) -> RenderableType | None:
@@ -209,9 +138,3 @@ def _provenance(plan: Plan) -> RenderableType:
     if made.timing_s:
         line += ", " + ", ".join(f"{step} {numbers.seconds(took)}" for step, took in made.timing_s.items())
     return Group(Text(), Text(line, style="dim"))
-
-
-def _reason(why: str) -> str:
-    """The reason without the difference in cost, which has a column of its own."""
-    first, _, rest = why.partition("; ")
-    return rest if rest and "more" in first else why

@@ -7,28 +7,15 @@ from collections.abc import Iterable, Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import numbers
+from planner import numbers
+from planner.explain.phrases import offer, pool_layout
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
 from planner.schema.plan import Plan, Pool, Statistic
+from planner.schema.speculation import DraftsTaken
 
 STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p99.9")
 METRICS = (("TTFT", "ttft_s"), ("ITL", "itl_s"), ("TPOT", "tpot_s"), ("E2E", "e2e_s"))
-
-
-def layout(tp: int, pp: int, ep: int = 1, attention_dp: int = 1) -> str:
-    """Degrees of parallelism, without those that are one: ``TP 4, PP 2``."""
-    degrees = (("TP", tp), ("PP", pp), ("EP", ep), ("attention-DP", attention_dp))
-    named = [f"{name} {degree}" for name, degree in degrees if degree > 1]
-    return ", ".join(named) or "one GPU"
-
-
-def offer(pool: Pool) -> str:
-    """Where the pool is bought."""
-    if pool.offer is None:
-        return "at the given price"
-    taken = pool.offer
-    return f"{taken.provider} {taken.instance}, {taken.region}"
 
 
 def pools_section(plan: Plan) -> RenderableType:
@@ -52,11 +39,21 @@ def _choices(pool: Pool) -> str:
     """Layout, formats and operating point; of a measured worker only what its table says."""
     if pool.evidence == "measured":
         return "\n".join([pool.option, *([f"KV {pool.kv}"] if pool.kv else [])])
-    return (
-        f"{layout(pool.tp, pool.pp, pool.ep, pool.attention_dp)}\n"
-        f"weights {pool.weights}\nKV {pool.kv}\n"
-        f"batch {pool.max_batch:,}, chunk {pool.batched_tokens:,}"
-    )
+    lines = [
+        pool_layout(pool),
+        f"weights {pool.weights}",
+        f"KV {pool.kv}",
+        f"batch {pool.max_batch:,}, chunk {pool.batched_tokens:,}",
+    ]
+    if pool.speculation is not None:
+        lines.append(_drafts(pool.speculation))
+    return "\n".join(lines)
+
+
+def _drafts(taken: DraftsTaken) -> str:
+    """Who drafts, how many a step, and what comes out."""
+    name = {"ngram": "n-gram", "eagle": "EAGLE"}.get(taken.kind, taken.draft or taken.kind)
+    return f"drafts {name} {taken.tokens}: {taken.tokens_per_step:.3g} tokens a step"
 
 
 def memory_section(pools: Iterable[Pool]) -> RenderableType | None:

@@ -101,7 +101,8 @@ class Calibration(CatalogEntry):
     kind: Literal["calibration"] = "calibration"
     parameters: dict[str, Parameter]
     compute_efficiency: dict[str, dict[str, Parameter]] = {}
-    """Share of the dense peak that large matrix products reach: architecture -> weight format."""
+    """Share of the dense peak that large matrix products reach: architecture -> weight format.
+    ``-block`` after a format: weights with a scale a block."""
     architectures: dict[str, dict[str, Parameter]] = {}
     """Factors of an accelerator architecture on parameters of all: architecture -> name; 1 where absent."""
     engines: dict[str, dict[str, Parameter]] = {}

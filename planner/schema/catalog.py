@@ -41,7 +41,7 @@ from planner.schema.model import (
     PublishedCounts,
     Vision,
 )
-from planner.schema.number_format import NumberFormat
+from planner.schema.number_format import NumberFormat, StructuredSparsity
 
 __all__ = [
     "Accelerator",
@@ -80,6 +80,7 @@ __all__ = [
     "Source",
     "SourceText",
     "Storage",
+    "StructuredSparsity",
     "UserFactor",
     "UserFactors",
     "Vision",

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Literal
 
 Role = Literal["serve", "prefill", "decode"]
+Way = Literal["aggregated", "disaggregated"]
+"""How a workload is served: by ``serve`` replicas, or by ``prefill`` and ``decode`` replicas."""
 Purchase = Literal["gpu", "unit", "option"]
 Objective = Literal["cost", "gpus", "power"]
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -43,6 +45,10 @@ class Option:
     """Hand-over of the KV cache; options of a `Coupling`."""
     kv: str | None = None
     """KV format; prefill and decode options in use must agree where both state it."""
+    replicas_from: int = 1
+    """Fewest replicas of the pool, all options counted, with which the rates hold."""
+    replicas_to: int | None = None
+    """Most replicas of the pool with which the rates hold; None: any number."""
     slack: float = 0.0
     """Room to the latency limits; the larger one stays when two options are otherwise the same."""
     label: str = ""
@@ -51,6 +57,15 @@ class Option:
     def pool(self) -> Pool:
         """Workload and role."""
         return (self.workload, self.role)
+
+    @property
+    def counted(self) -> bool:
+        """The rates hold only for some numbers of replicas of the pool."""
+        return self.replicas_from > 1 or self.replicas_to is not None
+
+    def holds_for(self, replicas: int) -> bool:
+        """The rates hold when the pool has so many replicas."""
+        return self.replicas_from <= replicas and (self.replicas_to is None or replicas <= self.replicas_to)
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,11 @@ class PoolDemand:
         """Workload and role."""
         return (self.workload, self.role)
 
+    @property
+    def way(self) -> Way:
+        """The way of serving that this demand belongs to."""
+        return "aggregated" if self.role == "serve" else "disaggregated"
+
 
 @dataclass(frozen=True)
 class Coupling:
@@ -115,11 +135,19 @@ class Limits:
     budget_usd_per_h: Fraction | None = None
     max_gpus: int | None = None
     objective: Objective = "cost"
+    power_w: Fraction | None = None
+    """Power of all replicas."""
+    must_use: tuple[str, ...] = ()
+    """GPU types of which at least one replica is in use."""
 
 
 @dataclass(frozen=True)
 class ChoiceProblem:
-    """Everything the solver reads."""
+    """Everything the solver reads.
+
+    A workload that states demands for ``serve`` and for ``prefill`` and ``decode`` is served in exactly one
+    of the two ways; the demands of the other way carry nothing.
+    """
 
     options: tuple[Option, ...]
     supplies: tuple[Supply, ...]
@@ -167,6 +195,7 @@ class Choice:
     value: Fraction | None = None
     """Objective value."""
     lower_bound: Fraction | None = None
+    """Proved; None where nothing was minimized."""
     gap: Fraction | None = None
     """(value - lower bound) / value."""
     in_the_way: tuple[str, ...] = ()
@@ -174,4 +203,15 @@ class Choice:
     exact: bool = True
     """False: some row was too wide for the solver's integers and was rounded to the safe side."""
     ties_settled: bool = True
-    """False: a limit ended the search among plans of equal value."""
+    """False: the search among plans of equal value was not asked for, or a limit ended it."""
+    ways: dict[str, Way] = field(default_factory=dict)
+    """The way of serving by workload."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Several choices for one problem, in a stated order."""
+
+    choices: tuple[Choice, ...]
+    exhausted: bool
+    """Proved: there are no others."""

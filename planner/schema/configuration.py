@@ -6,6 +6,57 @@ from dataclasses import dataclass
 
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.facts import ModelFacts
+from planner.schema.speculation import DraftKind
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """Drafts that the model verifies, so many a step."""
+
+    kind: DraftKind
+    tokens: int
+    acceptance_fraction: float
+    model: ModelFacts | None
+    """What writes the drafts: a smaller model or a head; None for n-grams."""
+    weights: NumberFormat | None
+    """Format of its weights."""
+    pass_overhead_s: float
+    """Host time of one pass of it, beyond what the kernels take."""
+    sequence_overhead_s: float
+    """Host time to draft for one sequence without a model."""
+    name: str = ""
+    """The smaller model as the answer names it."""
+    sigma_log: float = 0.0
+    """What drafts add to the log-standard deviation of a prediction."""
+    same_vocabulary: bool = True
+    """Its drafts are tokens of the model that verifies them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertTraffic:
+    """How tokens reach experts that are spread over GPUs."""
+
+    imbalance_ratio: float | None = None
+    """Tokens of the hottest rank over the mean; None: the calibration's further time."""
+    capacity_ratio: float | None = None
+    """Tokens that a rank has room for over the mean; None: as many as come."""
+    dispatch_bytes: float = 1.0
+    """Bytes of one hidden value on its way to an expert on another server."""
+    combine_bytes: float = 2.0
+    """And on its way back."""
+
+
+AS_FITTED = ExpertTraffic()
+"""Nothing stated: the calibration's further time of the fullest rank, and no cap."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterSlots:
+    """LoRA adapters that a replica keeps in device memory."""
+
+    active: int
+    """In use at once."""
+    rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +94,10 @@ class Configuration:
     network_bytes_per_s: float = 0.0
     """Between servers, one way and per GPU; used only where the replica spans servers."""
     network_latency_s: float = 0.0
+    drafting: Drafting | None = None
+    """Speculative decoding; None: one token a step."""
+    experts: ExpertTraffic = AS_FITTED
+    adapters: AdapterSlots | None = None
 
     @property
     def gpus(self) -> int:

@@ -10,6 +10,8 @@ from pydantic import Field
 from planner.schema.accelerator import Accelerator
 from planner.schema.base import Bytes, Noun, Seconds, Share
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+from planner.schema.reuse import Tier
+from planner.schema.speculation import DraftKind
 
 
 class EngineMemory(Noun):
@@ -89,8 +91,31 @@ class EngineSupport(Noun):
     attention_dp: bool
     pipeline: bool
     lora: bool
+    speculation: tuple[DraftKind, ...] = ()
+    """Kinds of drafts that it can verify."""
+    kv_offload: tuple[Tier, ...] = ()
+    """Where it can keep KV outside the GPU."""
+    fused_scaling: bool
+    """Activations are scaled to a narrow format inside the kernel before where the scale is known beforehand;
+    otherwise by a kernel of its own."""
     first_token_from: Literal["prefill", "decode"]
     """Which side of disaggregated serving sends the first token."""
+    source: Source
+
+
+class EngineHandOver(Noun):
+    """How an engine hands KV caches from prefill workers to decode workers."""
+
+    hidden: Share
+    """Share of a hand-over that overlaps with the computation of the same prompt (layer by layer)."""
+    vendors: tuple[Literal["NVIDIA", "AMD", "Intel", "Google"], ...]
+    """Both sides are of the same one of these."""
+    prefill_stages: bool
+    """Prefill workers may have pipeline stages."""
+    decode_stages: bool
+    """Decode workers may have pipeline stages."""
+    local_prefill: bool
+    """The router can leave short prompts to the decode workers."""
     source: Source
 
 
@@ -112,4 +137,6 @@ class Engine(CatalogEntry):
     memory: EngineMemory
     limits: EngineLimits
     supports: EngineSupport
+    hand_over: EngineHandOver | None = None
+    """None: prompts and answers cannot be served apart."""
     startup: EngineStartup

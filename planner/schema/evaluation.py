@@ -12,6 +12,32 @@ from planner.schema.traffic import Traffic
 
 
 @dataclass(frozen=True, eq=False)
+class Variants:
+    """Candidates that are repeated because hits depend on how KV is kept and on the number of replicas."""
+
+    candidate: IntArray
+    """Of each row, the candidate that it repeats."""
+    cache_share: FloatArray
+    """Blocks for what may be reused, beyond those of active requests; 0 = no cache."""
+    fetch_s_per_token: FloatArray
+    """Of KV kept outside the GPU; 0 where none is."""
+    pauses: BoolArray
+    """Running requests that do not fit are set aside outside the GPU."""
+    replicas_from: IntArray
+    """Fewest replicas of the workload for which the row holds."""
+    replicas_to: IntArray
+    """Most of them; 0 = any number."""
+    after_losses: bool
+    """Replicas are those left after the planned losses (hits rise with their number)."""
+    held_fraction: FloatArray
+    """Share of requests that find their prefix or session in the cache."""
+    fetched_fraction: FloatArray
+    """Share of requests that find it outside the GPU."""
+    traffic: tuple[Traffic, ...]
+    """Of each row, the traffic with these hits."""
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """Candidates of one workload with their memory, capacity and rule verdicts."""
 
@@ -35,3 +61,9 @@ class Evaluation:
     """Violation bits of the planning rules, by rule id."""
     penalties: IntArray
     """Departures from preferences."""
+    variants: Variants | None = None
+    """Where candidates are repeated; all arrays and candidates here are then those of the rows."""
+
+    def traffic_of(self, index: int) -> Traffic:
+        """The traffic that one candidate sees."""
+        return self.traffic if self.variants is None else self.variants.traffic[index]

@@ -70,6 +70,9 @@ class ModelFacts:
     """Architecture family as the catalog names it; tells whether measured rows exist."""
     query_key_norm: bool = False
     """Queries and keys are normalised before the rotation."""
+    fp8_block_scales: bool = False
+    """FP8 weights have a scale a block: products rescale as they add up, and activations are scaled as
+    they come."""
 
     @property
     def attention_layers(self) -> int:

@@ -33,6 +33,13 @@ class LengthSide(Noun):
             raise _refused(f"percentiles {given}", "percentiles that never fall from p50 to p99")
         return self
 
+    @property
+    def middle(self) -> int:
+        """The fixed number, or the median."""
+        value = self.fixed if self.p50 is None else self.p50
+        assert value is not None, "one of the two forms is given"
+        return value
+
 
 class LengthBucket(Noun):
     """A class of requests with its share."""

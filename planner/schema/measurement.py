@@ -43,6 +43,8 @@ class Measurement:
     attention_dp: int = 0
     input_tokens: float = 0.0
     output_tokens: float = 0.0
+    equal_lengths: bool = False
+    """All prompts and all answers are equally long, so that what starts together ends together."""
     requests: float = 0.0
     """In flight, in the batch, or sent at once, over all GPUs."""
     run_requests: float = 0.0

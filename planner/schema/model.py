@@ -127,6 +127,8 @@ class Model(CatalogEntry):
     family: str
     native_format: Literal["bf16", "fp8", "int8", "mxfp4", "int4", "nvfp4"]
     """Format of the published checkpoint."""
+    fp8_scales: Literal["row", "block"] = "row"
+    """Scales of the FP8 checkpoint: one a tensor or row, or one a block of weights (128 x 128)."""
     max_context_tokens: Positive
     published: PublishedCounts | None = None
     active_excludes_embedding: bool = False

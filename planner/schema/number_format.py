@@ -7,7 +7,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from planner.schema.base import Noun, Share
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+
+
+class StructuredSparsity(Noun):
+    """2:4 sparsity: of four weights in a row two are zero, and the matrix units skip them."""
+
+    dense: str
+    """The format of the weights that are not zero."""
+    architectures: tuple[str, ...]
+    """Accelerator architectures whose matrix units skip the zeros."""
+    peak_ratio: Annotated[Decimal, Field(ge=1)]
+    """Peak rate over that of the dense format."""
+    reach: Share
+    """Share of its own peak that large products reach, over the share that dense ones reach of theirs."""
+    source: Source
 
 
 class NumberFormat(CatalogEntry):
@@ -28,6 +43,8 @@ class NumberFormat(CatalogEntry):
     """Tried when the problem does not name formats."""
     expert_multiple: Positive = 1
     """Expert matrices are padded along one side to a multiple of this."""
+    sparse: StructuredSparsity | None = None
+    """A 2:4 sparse format; `bits` then counts the zeros as stored values, with the indices of the others."""
     moe_attention_format: str | None = None
     """Format of the attention weights in mixture-of-experts checkpoints of this format, if another one."""
     source: Source

@@ -17,6 +17,9 @@ NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 
+LIMITS = ("max_input_tokens", "max_output_tokens")
+"""Fields in which null says something: unlimited. Elsewhere null means not observed, as absence does."""
+
 
 class ObservedLimits(Noun):
     """The latency limits that hold for the observed traffic, in seconds."""
@@ -77,6 +80,10 @@ class Observation(Noun):
     memory_bandwidth_ratio: Ratio | None = None
     gpu_utilization_ratio: Ratio | None = None
     """Share of time with any kernel running."""
+    fleet_utilization_ratio: Ratio | None = None
+    """Load over capacity of the whole fleet, as a mean over a day or longer."""
+    gpu_types: Positive | None = None
+    """Kinds of accelerators that one balancer treats alike."""
     interconnect_ratio: Ratio | None = None
     oom: Literal["none", "at-load", "at-start-of-traffic", "progressive"] | None = None
     """at-load: under high load; at-start-of-traffic: with the first ones; progressive: creeping up."""
@@ -117,5 +124,11 @@ class Observation(Noun):
     max_output_tokens: Positive | None = None
     """The limit in front of the engine; null = unlimited, absent = not observed."""
     sessions_stateless: bool | None = None
+    """Clients send the whole conversation with every turn instead of continuing a session."""
     version_mismatch: bool | None = None
+    """Replicas run different images, libraries or engine versions."""
+    driver_version: NotNegative | None = None
+    """Major and minor version of the accelerator's driver, such as 535.54."""
+    cuda_version: NotNegative | None = None
+    """CUDA version that the image is built for, such as 12.4."""
     slo: ObservedLimits | None = None

@@ -6,7 +6,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from planner.schema.apart import ModeChoice, PrefillDecodeStep
 from planner.schema.base import Noun
+from planner.schema.reuse_state import PoolReuse, SessionsTaken
+from planner.schema.sizing import WorkloadSizing
+from planner.schema.speculation import DraftsTaken
 
 Statistic = dict[str, float]
 """``{"mean": s, "p50": s, "p95": s, "p99": s}`` in seconds."""
@@ -71,6 +75,10 @@ class Pool(Noun):
     attention_dp: int
     max_batch: int
     batched_tokens: int
+    speculation: DraftsTaken | None = None
+    """Drafts that the replicas verify; null: one token a step."""
+    reuse: PoolReuse | None = None
+    """KV that is used again or kept outside the GPU; null where the problem asks for neither."""
     capacity_rps: float
     """Largest load of one replica that keeps every limit."""
     load_rps: float
@@ -79,6 +87,8 @@ class Pool(Noun):
     """load / capacity."""
     concurrency: float | None = None
     """Requests decoding in one replica on average at the planned load."""
+    kv_usage: float | None = None
+    """Share of the KV cache that these requests take on average."""
     memory_bytes: Memory | None = None
     ttft_s: Statistic = {}
     itl_s: Statistic = {}
@@ -86,6 +96,10 @@ class Pool(Noun):
     e2e_s: Statistic = {}
     e2e_is_upper_bound: bool = False
     """True where the percentiles of E2E are sums of percentiles."""
+    hand_over_s: Statistic = {}
+    """Prefill pools: from the end of prefill to the first token of the decode side, with the slowest pool."""
+    link_load: float | None = None
+    """Prefill pools: share of the busiest link between both sides that KV caches take."""
     bound: dict[str, Bound] = {}
     cold_start_s: float | None = None
     """From an empty server to the first token."""
@@ -128,6 +142,8 @@ class Change(Noun):
     from_: float | str | None = Field(alias="from", serialization_alias="from")
     to: float | str | None
     unit: str
+    path: str | None = None
+    """Where the problem states it, in the form of ``--set``."""
 
 
 class Relaxation(Noun):
@@ -135,6 +151,12 @@ class Relaxation(Noun):
 
     changes: tuple[Change, ...]
     cost_usd_per_hour: float | None
+    kind: Literal["single", "together", "mixed"] = "single"
+    """One limit that suffices alone; limits of which each must change; the smallest mixed change."""
+    relative_change: float | None = None
+    """Sum of the changes relative to today's values; taking a yes-or-no limit away counts as one."""
+    gap: float | None = None
+    """Of the plan that it allows; 0 is a proof."""
 
 
 class Price(Noun):
@@ -142,8 +164,18 @@ class Price(Noun):
 
     id: str
     step: str
+    """``+10 %``, ``-1 replica``, ``off``."""
     saves_usd_per_hour: float
+    """Below zero where the objective is not cost and a better plan costs more."""
     removed_saves_usd_per_hour: float
+    """With the limit taken away; demand to a thousandth."""
+    saves_objective: float | None = None
+    """In the unit of the objective, where that is GPUs or power."""
+    removed_saves_objective: float | None = None
+    proved: bool = True
+    """False: a limit of time ended one of the searches; the savings may be larger."""
+    path: str | None = None
+    """Where the problem states the limit, in the form of ``--set``."""
 
 
 class Guardrails(Noun):
@@ -192,6 +224,20 @@ class Removal(Noun):
     unit: str = ""
 
 
+class Difference(Noun):
+    """One thing that differs between two plans."""
+
+    what: str
+    """``status``, ``cost``, ``gpus:GPU``, ``mode:WORKLOAD``, ``pool:ID/FIELD``, ``latency:ID``, ``binding``,
+    ``conflict``, ``input:PATH``, ``catalog``, …"""
+    before: bool | int | float | str | None
+    """None where there was nothing of the kind."""
+    after: bool | int | float | str | None
+    unit: str = ""
+    text: str
+    """The difference as a sentence."""
+
+
 class Inputs(Noun):
     """What the plan was made from."""
 
@@ -231,10 +277,18 @@ class Plan(Noun):
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""
     pd_ratio: dict[str, str] | None = None
+    pd_steps: tuple[PrefillDecodeStep, ...] = ()
+    """What one step of the ratio to either side would cost."""
+    mode_choice: tuple[ModeChoice, ...] = ()
+    """Together or apart, of each workload that was searched in both ways."""
     pools: tuple[Pool, ...] = ()
     routing: tuple[Route, ...] = ()
+    sessions: tuple[SessionsTaken, ...] = ()
+    """What follows from demand that is stated as sessions."""
     constraints: tuple[ConstraintState, ...] = ()
     conflicts: tuple[tuple[str, ...], ...] = ()
+    conflicts_complete: bool = True
+    """False: there may be more, because a limit of time or number ended the search."""
     relaxations: tuple[Relaxation, ...] = ()
     prices: tuple[Price, ...] = ()
     guardrails: Guardrails | None = None
@@ -243,6 +297,8 @@ class Plan(Noun):
     why_not: tuple[WhyNot, ...] = ()
     removed: tuple[Removal, ...] = ()
     """Infeasible: what each named constraint does to the candidates."""
+    sizing: tuple[WorkloadSizing, ...] = ()
+    """Traffic and memory of each workload before anything is chosen; empty for measured workers."""
     warnings: tuple[str, ...] = ()
     provenance: Provenance
 

@@ -10,7 +10,10 @@ from pydantic_core import PydanticCustomError
 
 from planner.schema.base import BytesPerSecond, Noun, Percentage, Share, UsdPerHour
 from planner.schema.lengths import Lengths
+from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse_fault
+from planner.schema.sessions import Sessions
 from planner.schema.slo import Slo
+from planner.schema.speculation import Experts, Speculation
 
 Rate = Annotated[Decimal, Field(gt=0, le=1_000_000_000)]
 """Requests per second, exact."""
@@ -22,7 +25,7 @@ Mode = Literal["aggregated", "disaggregated"]
 
 
 class Demand(Noun):
-    """What arrives: a peak rate, hourly rates, or a trace."""
+    """What arrives: a peak rate, hourly rates, a trace, or sessions."""
 
     peak_rps: Rate | None = None
     """Requests per second that the fleet must carry."""
@@ -32,14 +35,19 @@ class Demand(Noun):
     """One rate an hour; the plan of one period carries the largest."""
     trace: str | None = None
     """File with arrival times; the path is relative to the problem file."""
+    sessions: Sessions | None = None
+    """Sessions of several turns; rate, lengths and prefix hits follow from them."""
     burstiness: Annotated[Decimal, Field(ge=0, le=1000)] = Decimal(1)
     """Squared coefficient of variation of inter-arrival times; 1 = Poisson."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Demand:
-        forms = [self.peak_rps is not None, self.hourly_rps is not None, self.trace is not None]
-        if sum(forms) != 1:
-            raise _refused(f"{sum(forms)} forms of demand", "one of peak_rps, hourly_rps, trace")
+        stated = (self.peak_rps, self.hourly_rps, self.trace, self.sessions)
+        forms = sum(form is not None for form in stated)
+        if forms != 1:
+            raise _refused(f"{forms} forms of demand", "one of peak_rps, hourly_rps, trace, sessions")
+        if self.sessions is not None and self.mean_rps is not None:
+            raise _refused("mean_rps beside sessions", "sessions.mean_per_hour")
         if self.hourly_rps is not None and (not self.hourly_rps or max(self.hourly_rps) == 0):
             raise _refused("no demand in any hour", "at least one hourly rate above zero")
         if self.peak_rps is not None and self.mean_rps is not None and self.mean_rps > self.peak_rps:
@@ -53,7 +61,8 @@ class Precision(Noun):
     """Formats that the quality target allows."""
 
     weights: tuple[str, ...] | None = None
-    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits."""
+    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits. INT8, 4 bits and
+    2:4 sparse formats (such as ``fp8-2:4``) only when named."""
     kv: tuple[str, ...] | None = None
     """Formats of the KV cache; default: 16 and 8 bits."""
 
@@ -70,7 +79,7 @@ class Lora(Noun):
     adapters: Positive
     """Adapters that exist."""
     active: Positive | None = None
-    """Largest number of adapters in use at once; default: all."""
+    """Largest number of adapters in use at once: so many slots are kept in device memory; default: all."""
     rank: Positive = 16
 
     @model_validator(mode="after")
@@ -130,9 +139,21 @@ class Workload(Noun):
     precision: Precision = Precision()
     """Formats that the quality target allows."""
     prefix_cache_hit: Share = Decimal(0)
-    """Share of prompt tokens found in the prefix cache."""
+    """Share of prompt tokens found in the prefix cache, whatever the number of replicas."""
+    prefix_cache: PrefixCache | None = None
+    """A prefix cache in more detail; instead of prefix_cache_hit."""
+    kv_offload: KvOffload | None = None
+    """KV of requests that do not run may be kept outside the GPU."""
+    kv_eviction: KvEviction | None = None
+    """Drop tokens from the KV of running requests."""
+    trim: Trim | None = None
+    """Shorter prompts and capped answers than ``lengths`` says."""
     engine: str = "vllm"
     """Serving engine, by catalog id or alias."""
+    speculation: Speculation | tuple[Speculation, ...] | None = None
+    """Speculative decoding that the search may use: one kind of drafts, or several to choose from."""
+    experts: Experts | None = None
+    """How evenly tokens reach the experts of a mixture, where whole experts are spread over GPUs."""
     lora: Lora | None = None
     """Adapters served beside the base model."""
     images: Images | None = None
@@ -154,6 +175,16 @@ class Workload(Noun):
             total = sum(self.buckets.values(), Decimal(0))
             if abs(total - 1) > Decimal("1e-6"):
                 raise _refused(f"buckets that sum to {total}", "shares that sum to 1")
+        return self
+
+    @model_validator(mode="after")
+    def _reuse_is_clear(self) -> Workload:
+        sessions = self.demand.sessions is not None
+        if sessions and self.lengths is not None:
+            raise _refused("lengths beside demand.sessions", "one of them: lengths follow from sessions")
+        fault = reuse_fault(self.prefix_cache, self.prefix_cache_hit, sessions)
+        if fault is not None:
+            raise _refused(*fault)
         return self
 
 
@@ -199,8 +230,8 @@ class Fleet(Noun):
 class Search(Noun):
     """What the search may choose from; absent lists mean everything that can run."""
 
-    modes: tuple[Mode, ...] = ("aggregated",)
-    """Ways to serve."""
+    modes: Annotated[tuple[Mode, ...], Field(min_length=1)] = ("aggregated", "disaggregated")
+    """Ways to serve: prompts and answers together, or apart; each workload takes the better one."""
     tp: tuple[Positive, ...] | None = None
     """Tensor-parallel degrees."""
     pp: tuple[Positive, ...] | None = None
@@ -209,6 +240,8 @@ class Search(Noun):
     """Expert-parallel degrees."""
     attention_dp: tuple[Positive, ...] | None = None
     """Attention-data-parallel ranks."""
+    wide_ep: bool = False
+    """Also spread the experts of one replica over several whole servers, joined by fleet.network."""
     max_batch: tuple[Positive, ...] | None = None
     """Batch caps; the largest that fits memory is the ceiling."""
     batched_tokens: tuple[Positive, ...] | None = None
@@ -247,9 +280,12 @@ class Problem(Noun):
                     raise _refused(
                         f"workload {workload.name} without model", "a model, or a table of workers"
                     )
-                if workload.lengths is None and workload.archetype is None and workload.demand.trace is None:
+                demand = workload.demand
+                stated = (workload.lengths, workload.archetype, demand.trace, demand.sessions)
+                if all(form is None for form in stated):
                     raise _refused(
-                        f"workload {workload.name} without lengths", "lengths, an archetype or a trace"
+                        f"workload {workload.name} without lengths",
+                        "lengths, an archetype, a trace or sessions",
                     )
         return self
 

@@ -59,6 +59,31 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "fits_one_node": Attribute(
         "flag", "some tensor-parallel degree within a server holds the model in this format"
     ),
+    "draft_kind": Attribute("name", "who writes drafts to verify: draft-model, ngram, eagle or none"),
+    "draft_tokens": Attribute("number", "drafts verified in one step; 0 without speculative decoding"),
+    "draft_acceptance_percent": Attribute("number", "share of drafts that are accepted, in percent"),
+    "draft_vocabulary_matches": Attribute("flag", "drafts are tokens of the model that verifies them"),
+    "speculation_supported": Attribute("flag", "the engine verifies drafts of this kind"),
+    "token_eviction": Attribute("flag", "tokens are dropped from the KV of running requests"),
+    "prefix_cache": Attribute("flag", "KV of finished requests is kept to be found again"),
+    "kv_offload": Attribute("name", "where KV is kept outside the GPU: host, nvme or none"),
+    "kv_offload_supported": Attribute("flag", "the engine can keep KV there"),
+    "waits_limited": Attribute("flag", "time to first token or end-to-end time is limited"),
+    "weights_sparse": Attribute("flag", "the weights are in a 2:4 sparse format"),
+    "skips_zeros": Attribute("flag", "the matrix units skip the zeros of the sparse format"),
+    "expert_imbalance_percent": Attribute(
+        "number", "tokens of the hottest rank over the mean, in percent; 0 where not stated"
+    ),
+    "expert_capacity_percent": Attribute(
+        "number", "tokens that a rank has room for over the mean, in percent; 0 without a cap"
+    ),
+    "network_mb_per_s": Attribute(
+        "number", "network between servers, one way and per GPU, in MB/s; 0 inside one server"
+    ),
+    "adapters": Attribute("number", "LoRA adapters in use at once"),
+    "adapters_supported": Attribute("flag", "the engine serves LoRA adapters"),
+    "role": Attribute("name", "serve, or prefill and decode where prompts and answers are served apart"),
+    "hand_over_supported": Attribute("flag", "the engine hands KV caches between workers of this layout"),
     "is_moe": Attribute("flag", "the model has mixture-of-experts layers"),
     "architecture": Attribute("name", "architecture of the accelerator, such as hopper"),
     "engine": Attribute("name", "id of the serving engine"),

@@ -11,6 +11,37 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Reuse:
+    """What of the prompts a cache may find again, and what it must hold for that.
+
+    An entry is what is held once: a prefix, or a session between two turns.
+    """
+
+    weight: FloatArray
+    """Weights of prompt atoms, summing to 1."""
+    tokens: FloatArray
+    found_tokens: FloatArray
+    """Of each prompt, what is found while its entry is held."""
+    always_tokens: FloatArray
+    """Of each prompt, what is found even when it is not."""
+    entries_per_rps: float
+    """Entries in use, for each request per second."""
+    entries: float
+    """Entries in use at any rate; 0 of both: the default share of the cache holds them all."""
+    entry_tokens: float
+    scattered: bool
+    """Requests go to any replica in turn; otherwise to the one that holds their entry."""
+    reuse_requests: float = 0.0
+    """See `planner.physics.prefix_cache.scattered_fraction`."""
+    shares: tuple[float, ...] = ()
+    """Blocks for entries beyond those of active requests, to choose from."""
+    set_bytes: float = 0.0
+    """All entries together in 16 bits, where it is stated so; else 0."""
+    shared_tokens: float = 0.0
+    """Tokens at the start that all entries have in common."""
+
+
+@dataclass(frozen=True, eq=False)
 class Traffic:
     """Lengths and arrivals of one workload.
 
@@ -39,6 +70,21 @@ class Traffic:
     images_per_request: float = 0.0
     active_adapters: int = 0
     adapter_rank: int = 0
+    prefill_tokens: FloatArray | None = None
+    """Of each prompt atom, what is computed; None: all but the cached share."""
+    reloaded_tokens: FloatArray | None = None
+    """Of each prompt atom, what is fetched from host memory or drives; None: nothing."""
+    kept_fraction: float = 1.0
+    """Share of the tokens of a running request whose KV is kept."""
+    reuse: Reuse | None = None
+    """Where hits depend on the cache and on the number of replicas; the atoms then are those of full hits."""
+
+    @property
+    def computed_tokens(self) -> FloatArray:
+        """Of each prompt atom, the tokens that are computed."""
+        if self.prefill_tokens is None:
+            return np.maximum(self.input_tokens * (1.0 - self.cached_fraction), 1e-9)
+        return np.maximum(self.prefill_tokens, 1e-9)
 
     @property
     def prefill_mean_tokens(self) -> float:
@@ -46,14 +92,36 @@ class Traffic:
         return self.input_mean_tokens * (1.0 - self.cached_fraction)
 
     @property
+    def reloaded_mean_tokens(self) -> float:
+        """Prompt tokens fetched from host memory or drives per request on average."""
+        return 0.0 if self.reloaded_tokens is None else float(self.input_weight @ self.reloaded_tokens)
+
+    @property
     def decode_context_tokens(self) -> float:
-        """Mean context of a decode token: the whole prompt and half the answer, weighted by answer tokens."""
+        """Mean context of a decode token: the whole prompt and half the answer, weighted by answer tokens.
+
+        Of both, what is kept.
+        """
         second = float(self.output_weight @ (self.output_tokens * self.output_tokens))
         prompt = self.input_mean_tokens if self.answer_input_tokens is None else self.answer_input_tokens
-        return prompt + second / (2.0 * self.output_mean_tokens)
+        return self.kept_fraction * (prompt + second / (2.0 * self.output_mean_tokens))
+
+    @property
+    def running_spread_tokens(self) -> float:
+        """Standard deviation of the KV of a running request at any moment, of what is kept.
+
+        Equation: Var[n] + E[o^3] / (3 E[o]) - (E[o^2] / (2 E[o]))^2: prompts of n tokens vary as they do, and
+        a running answer of o tokens is met with weight o, anywhere in its course.
+        """
+        weight, tokens, mean = self.output_weight, self.output_tokens, self.output_mean_tokens
+        third, second = float(weight @ tokens**3) / mean, float(weight @ tokens**2) / mean
+        prompts = float(self.input_weight @ self.input_tokens**2) - self.input_mean_tokens**2
+        return float(self.kept_fraction * np.sqrt(max(prompts + third / 3.0 - second**2 / 4.0, 0.0)))
 
     @property
     def prefill_scv_ratio(self) -> float:
-        """Squared coefficient of variation of the prompt length."""
-        second = float(self.input_weight @ (self.input_tokens * self.input_tokens))
-        return max(0.0, second / self.input_mean_tokens**2 - 1.0)
+        """Squared coefficient of variation of the tokens that a prompt takes to compute."""
+        tokens = self.input_tokens if self.prefill_tokens is None else self.computed_tokens
+        mean = self.input_mean_tokens if self.prefill_tokens is None else float(self.input_weight @ tokens)
+        second = float(self.input_weight @ (tokens * tokens))
+        return max(0.0, second / mean**2 - 1.0)

@@ -38,16 +38,22 @@ class Pooled:
         self.needs = tuple(demand.demand_rps[b] for b in self.live)
         self.rates = [tuple(o.rates_rps[b] * demand.max_utilization for b in self.live) for o in options]
         self.spares = demand.spares.count
+        self._reached = max((option.replicas_from for option in options), default=1)
 
     def alone(self, place: int) -> int | None:
         """Replicas of one option that carry the pool alone, spares included; None when it cannot."""
         if any(rate == 0 for rate in self.rates[place]):
             return None
-        return max(self.demand.min_replicas, self._load(place) + self.spares)
+        option = self.options[place]
+        count = max(self.demand.min_replicas, self._load(place) + self.spares, option.replicas_from)
+        return count if option.holds_for(count) else None
 
     def most(self, place: int) -> int:
-        """More replicas than this are never needed: they could carry all they are able to carry."""
-        return max(self.demand.min_replicas, self._load(place) + self.spares)
+        """More replicas than this are never needed: they could carry all they are able to carry.
+
+        They may still be bought to reach a number of replicas at which rates hold.
+        """
+        return max(self.demand.min_replicas, self._load(place) + self.spares, self._reached)
 
     def _load(self, place: int) -> int:
         load = sum(

@@ -4,153 +4,157 @@ Option ``k`` replaces option ``l`` of the same pool when some number ``m`` of it
 what one replica of ``l`` carries on every bucket, fits where that one fitted, and costs, draws and waits no
 more. Every replica of ``l`` can then be exchanged for ``m`` of ``k``: cover, spares (a loss takes no more),
 minimum replicas, stock, budget and packing stay valid.
+
+To replace is transitive, so an option need only be compared with those that are kept. Options come in an
+order in which whatever replaces an option stands before it; comparisons run in floats, many at once, and
+every hit is confirmed exactly.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.schema.choice import ChoiceProblem, Option, Supply
+from planner.schema.choice import ChoiceProblem, Objective, Option, Supply
 from planner.solver.packing import whole_units
+from planner.solver.replacement import Judge
+from planner.solver.waits import by_partners
 
 _NEAR = 1e-9
-"""Room of the quick comparison in floats; every hit is confirmed exactly."""
+"""Room of the comparison in floats."""
+_BLOCK = 256
+"""Options compared at once with those kept."""
+
+Kind = Callable[[Option], Hashable]
+"""What makes two options the same for whoever asks for different plans."""
 
 
-def pruned(problem: ChoiceProblem) -> tuple[Option, ...]:
-    """The options worth searching, in the order of their ids."""
-    judge = _Judge(problem)
-    useful = [option for option in problem.options if judge.useful(option)]
-    gone = _dominated_supplies(problem, judge, useful)
-    groups: dict[tuple[str, ...], list[Option]] = defaultdict(list)
-    for option in useful:
-        if option.supply not in gone:
+def pruned(
+    problem: ChoiceProblem, axes: Collection[Objective] = (), kind: Kind | None = None
+) -> tuple[Option, ...]:
+    """The options worth searching, in the order of their ids.
+
+    Args:
+        problem: what is asked.
+        axes: quantities that matter besides the objective.
+        kind: options of different kinds do not replace one another.
+    """
+    judge = Judge(problem, axes)
+    name = kind or (lambda _: "")
+    groups: dict[Hashable, list[Option]] = defaultdict(list)
+    for option in by_partners(problem):
+        if judge.useful(option):
             packed = judge.supplies[option.supply].purchase == "unit"
-            groups[(*option.pool, option.supply if packed else "")].append(option)
+            groups[option.pool, name(option), option.supply if packed else ""].append(option)
     kept = [option for group in groups.values() for option in _undominated(group, judge)]
-    return tuple(sorted(kept, key=lambda option: option.id))
+    gone = _dominated_supplies(problem, judge, kept, name)
+    left = {option.id for option in kept if option.supply not in gone}
+    return tuple(sorted((o for o in problem.options if o.id in left), key=lambda option: option.id))
 
 
-@dataclass
-class _Judge:
-    """Exact comparison of two options of one pool."""
-
-    problem: ChoiceProblem
-
-    def __post_init__(self) -> None:
-        limits = self.problem.limits
-        self.supplies: dict[str, Supply] = {supply.id: supply for supply in self.problem.supplies}
-        self.power = limits.objective == "power"
-        self.gpus_count = limits.max_gpus is not None or limits.objective != "cost"
-        self.stock = limits.stock_gpus
-        self.demands = {demand.pool: demand for demand in self.problem.demands}
-
-    def useful(self, option: Option) -> bool:
-        """It can carry something, or everything where options may not be mixed; else it is no option."""
-        demand = self.demands.get(option.pool)
-        if demand is None:
-            return False
-        wanted = [
-            rate > 0 for rate, need in zip(option.rates_rps, demand.demand_rps, strict=True) if need > 0
-        ]
-        return any(wanted) if demand.mix else all(wanted)
-
-    def price(self, option: Option) -> Fraction:
-        """Of one replica, where replicas are not packed into servers."""
-        supply = self.supplies[option.supply]
-        if supply.purchase == "unit":
-            return Fraction(0)
-        return option.usd_per_h if supply.purchase == "option" else supply.usd_per_unit_h * option.gpus
-
-    def replaces(self, k: Option, l: Option) -> bool:  # noqa: E741
-        """Some number of replicas of ``k`` does all that one replica of ``l`` does, for no more."""
-        if any(a == 0 and b > 0 for a, b in zip(k.rates_rps, l.rates_rps, strict=True)):
-            return False
-        ratios = [b / a for a, b in zip(k.rates_rps, l.rates_rps, strict=True) if a > 0]
-        copies = max(1, math.ceil(max(ratios)))
-        if (self.power and copies * k.power_w > l.power_w) or not _waits_no_more(k, l):
-            return False
-        if self.supplies[l.supply].purchase == "unit":
-            return self.fits(k, l, copies)
-        return self._costs_no_more(k, l, copies)
-
-    def _costs_no_more(self, k: Option, l: Option, copies: int) -> bool:  # noqa: E741
-        price, other = copies * self.price(k), self.price(l)
-        if price > other:
-            return False
-        if copies * k.gpus > l.gpus and (self.gpus_count or k.gpu in self.stock or price == other):
-            return False
-        return k.gpu == l.gpu or k.gpu not in self.stock
-
-    def fits(self, k: Option, l: Option, copies: int) -> bool:  # noqa: E741
-        """``copies`` replicas of ``k`` fit where one replica of ``l`` was packed."""
-        mine, other = self.supplies[k.supply], self.supplies[l.supply]
-        whole_k, whole_l = whole_units(k, mine), whole_units(l, other)
-        if whole_k:
-            return copies * whole_k <= whole_l
-        if whole_l:
-            return copies <= whole_l * (mine.unit_gpus // k.gpus)
-        return copies * k.gpus <= l.gpus
+# -- many at once -------------------------------------------------------------------------------------------
 
 
-def _waits_no_more(k: Option, l: Option) -> bool:  # noqa: E741
-    if k.kv is not None and k.kv != l.kv:
-        return False
-    for mine, other in ((k.ttft_s, l.ttft_s), (k.transfer_s, l.transfer_s)):
-        if mine is not None and (other is None or mine > other):
-            return False
-    return True
+class _Table:
+    """Options of one pool, bought alike, as columns of floats; their order lets dominance run forward."""
+
+    def __init__(self, options: Sequence[Option], judge: Judge) -> None:
+        supply = judge.supplies[options[0].supply]
+        self.judge, self.room = judge, supply.unit_gpus if supply.purchase == "unit" else None
+        self.options = list(options)
+        whole = [0 if self.room is None else whole_units(o, judge.supplies[o.supply]) for o in options]
+        kinds = {kv: code for code, kv in enumerate(sorted({o.kv for o in options if o.kv is not None}), 1)}
+        names = {gpu: code for code, gpu in enumerate(sorted({o.gpu for o in options}))}
+        self.rates = np.array([[float(rate) for rate in o.rates_rps] for o in options], dtype=float)
+        self.price = np.array([float(judge.price(o)) for o in options])
+        self.gpus = np.array([o.gpus for o in options], dtype=float)
+        self.whole = np.array(whole, dtype=float)
+        self.power = np.array([float(o.power_w) if judge.power else 0.0 for o in options])
+        # None waits no time at all for whoever has it, and is all that may replace None.
+        self.ttft = np.array([-1.0 if o.ttft_s is None else float(o.ttft_s) for o in options])
+        self.transfer = np.array([-1.0 if o.transfer_s is None else float(o.transfer_s) for o in options])
+        self.kv = np.array([0 if o.kv is None else kinds[o.kv] for o in options])
+        self.gpu = np.array([names[o.gpu] for o in options])
+        self.stocked = np.array([o.gpu in judge.stock for o in options])
+        self.needed = np.array([o.gpu in judge.must_use for o in options])
+        self.counted = options[0].pool in judge.counted
+        self.first = np.array([o.replicas_from for o in options], dtype=float)
+        self.last = np.array([np.inf if o.replicas_to is None else o.replicas_to for o in options])
+        self.slack = np.array([o.slack for o in options])
+
+    def order(self) -> list[int]:
+        """Rows such that whatever replaces a row stands before it; of equals, the one with more slack."""
+        by_id = np.argsort(np.argsort(np.array([o.id for o in self.options])))
+        small = np.where(self.whole > 0, 0.0, self.gpus)
+        keys = (
+            by_id, -self.slack, ~self.needed, self.stocked, -self.last, self.first, self.kv > 0,
+            self.transfer, self.ttft, self.power, -self.rates.sum(axis=1), small, self.price, self.whole,
+        )  # fmt: skip
+        return [int(row) for row in np.lexsort(keys)]
+
+    def hits(self, mine: NDArray[np.intp], theirs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether row ``mine[i]`` may replace row ``theirs[j]``, with room for rounding: [j, i]."""
+        k, l = mine[None, :], theirs[:, None]  # noqa: E741
+        copies = np.ones((len(theirs), len(mine)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for rate in self.rates.T:
+                ratio = np.where(rate[l] > 0, rate[l] / rate[k], 0.0)
+                np.maximum(copies, np.ceil(ratio * (1 - _NEAR)), out=copies)
+            found = np.isfinite(copies) & self._fits(k, l, copies)
+            found &= copies * self.power[k] <= self.power[l] * (1 + _NEAR)
+        for wait in (self.ttft, self.transfer):
+            found &= (wait[k] < 0) | (wait[k] <= wait[l] * (1 + _NEAR))
+        found &= (self.kv[k] == 0) | (self.kv[k] == self.kv[l])
+        found &= (self.gpu[k] == self.gpu[l]) | ~(self.stocked[k] | self.needed[l])
+        if self.counted:
+            found &= (copies == 1) & (self.first[k] <= self.first[l]) & (self.last[k] >= self.last[l])
+        return found
+
+    def _fits(
+        self,
+        k: NDArray[np.intp],
+        l: NDArray[np.intp],  # noqa: E741
+        copies: NDArray[np.float64],
+    ) -> NDArray[np.bool_]:
+        if self.room is None:
+            price, other = copies * self.price[k], self.price[l]
+            counts = self.judge.gpus_count | self.stocked[k] | (price > other * (1 - _NEAR))
+            fewer = copies * self.gpus[k] <= self.gpus[l]
+            return np.asarray((price <= other * (1 + _NEAR)) & (fewer | ~counts))
+        slots = np.floor(self.room / self.gpus[k])
+        small = np.where(
+            self.whole[l] > 0, copies <= self.whole[l] * slots, copies * self.gpus[k] <= self.gpus[l]
+        )
+        return np.asarray(np.where(self.whole[k] > 0, copies * self.whole[k] <= self.whole[l], small))
 
 
-def _undominated(group: Sequence[Option], judge: _Judge) -> Iterable[Option]:
-    ordered = sorted(group, key=lambda option: (-option.slack, option.id))
-    rates = np.array([[float(rate) for rate in option.rates_rps] for option in ordered])
-    gpus = np.array([option.gpus for option in ordered], dtype=float)
-    prices = np.array([float(judge.price(option)) for option in ordered])
-    supply = judge.supplies[ordered[0].supply]
-    room = supply.unit_gpus if supply.purchase == "unit" else None
-    for place, option in enumerate(ordered):
-        hits = _candidates(rates, gpus, prices, place, room)
-        if not any(_beats(judge, ordered, other, place) for other in hits):
-            yield option
+def _undominated(group: Sequence[Option], judge: Judge) -> Iterable[Option]:
+    """The options that no other of the group replaces."""
+    table = _Table(group, judge)
+    rows = table.order()
+    kept: list[int] = []
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        before = [*kept, *block]
+        hits = table.hits(np.array(before, dtype=np.intp), np.array(block, dtype=np.intp))
+        stays = np.arange(len(before)) < len(kept)
+        for index, row in enumerate(block):
+            mine = np.flatnonzero(hits[index] & stays).tolist()
+            stays[len(kept) + index] = not any(judge.replaces(group[before[k]], group[row]) for k in mine)
+        kept = [row for row, stay in zip(before, stays.tolist(), strict=True) if stay]
+    return [group[row] for row in kept]
 
 
-def _candidates(
-    rates: NDArray[np.float64],
-    gpus: NDArray[np.float64],
-    prices: NDArray[np.float64],
-    place: int,
-    room: int | None,
-) -> list[int]:
-    """Places that may replace the one at ``place``, judged in floats with room for rounding."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(rates[place] > 0, rates[place] / rates, 0.0)
-    copies = np.maximum(1.0, np.ceil(ratios.max(axis=1) * (1 - _NEAR)))
-    if room is None:
-        hits = copies * prices <= prices[place] * (1 + _NEAR)
-    else:
-        hits = np.isfinite(copies) if gpus[place] >= room else copies * gpus <= gpus[place]
-    hits[place] = False
-    return [int(other) for other in np.flatnonzero(hits)]
+# -- offers -------------------------------------------------------------------------------------------------
 
 
-def _beats(judge: _Judge, ordered: Sequence[Option], other: int, place: int) -> bool:
-    if not judge.replaces(ordered[other], ordered[place]):
-        return False
-    return other < place or not judge.replaces(ordered[place], ordered[other])
-
-
-def _dominated_supplies(problem: ChoiceProblem, judge: _Judge, useful: Sequence[Option]) -> set[str]:
+def _dominated_supplies(problem: ChoiceProblem, judge: Judge, kept: Sequence[Option], kind: Kind) -> set[str]:
     """Server offers for which another one of the same GPU and size is no dearer and offers as much."""
     offered: dict[str, list[Option]] = defaultdict(list)
-    for option in useful:
+    for option in kept:
         offered[option.supply].append(option)
     alike: dict[tuple[str, int], list[Supply]] = defaultdict(list)
     for supply in problem.supplies:
@@ -158,25 +162,26 @@ def _dominated_supplies(problem: ChoiceProblem, judge: _Judge, useful: Sequence[
             alike[(supply.gpu, supply.unit_gpus)].append(supply)
     gone: set[str] = set()
     for group in alike.values():
-        kept: list[Supply] = []
+        better: list[Supply] = []
         for supply in sorted(group, key=lambda one: (one.usd_per_unit_h, one.id)):
-            if any(_offers_as_much(judge, offered[other.id], offered[supply.id]) for other in kept):
+            if any(_offers_as_much(judge, offered[other.id], offered[supply.id], kind) for other in better):
                 gone.add(supply.id)
             else:
-                kept.append(supply)
+                better.append(supply)
     return gone
 
 
-def _offers_as_much(judge: _Judge, mine: Sequence[Option], theirs: Sequence[Option]) -> bool:
-    exact = {_attributes(option) for option in mine}
-    rest = [option for option in theirs if _attributes(option) not in exact]
+def _offers_as_much(judge: Judge, mine: Sequence[Option], theirs: Sequence[Option], kind: Kind) -> bool:
+    exact = {(kind(option), _attributes(option)) for option in mine}
+    rest = [option for option in theirs if (kind(option), _attributes(option)) not in exact]
     return all(
-        any(k.pool == other.pool and judge.replaces(k, other) for k in mine) for other in rest
-    )  # fmt: skip
+        any(k.pool == other.pool and kind(k) == kind(other) and judge.replaces(k, other) for k in mine)
+        for other in rest
+    )
 
 
 def _attributes(option: Option) -> tuple[object, ...]:
     return (
         option.pool, option.gpus, option.units_per_replica, option.rates_rps, option.power_w,
-        option.ttft_s, option.transfer_s, option.kv,
+        option.ttft_s, option.transfer_s, option.kv, option.replicas_from, option.replicas_to,
     )  # fmt: skip

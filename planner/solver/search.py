@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ortools.sat.python import cp_model
-
-from planner.schema.choice import Status
+from planner.schema.choice import Status, Way
+from planner.solver.covers import Cover, Pooled
+from planner.solver.cp_sat import Expr, cp_model, weighted
+from planner.solver.integers import LARGEST_SUM
 from planner.solver.model import FleetModel
 
 _TIE_WORK = 3.0
 """Deterministic seconds per tie-breaking search: reproducible, unlike a wall limit."""
-_RADIX_BITS = 36
+_CHECKSUM_BITS = 24
+"""Sums of random numbers of so many bits are practically never equal."""
+
+Level = Expr | Callable[[], Expr]
+"""An objective; a function where its variables are made only when it is reached."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A solution of the model: replicas by option, servers by supply."""
+    """A solution of the model: replicas by option, servers by supply, ways by workload."""
 
     counts: dict[str, int]
     units: dict[str, int]
+    ways: dict[str, Way]
 
 
 @dataclass
@@ -42,16 +49,24 @@ class Search:
         """``deadline_s`` on the clock of `time.monotonic`."""
         self.model, self.deadline_s, self.seed, self.workers = model, deadline_s, seed, workers
         self.plain = False
-        self._steps: dict[Any, int] = {}
+        self._steps: dict[tuple[Pooled, Cover], int] = {}
+        self._last: Point | None = None
+        self._round: cp_model.IntVar | None = None
         invalid = model.cp.validate()
         if invalid:
             raise RuntimeError(f"the solver refuses the model: {invalid}")
 
-    def minimize(self, objective: Any, tie: bool = False) -> Outcome:
-        """Smallest value of an integer expression over all sets of replicas that are exactly enough."""
+    def minimize(self, objective: Expr, tie: bool = False, gap: float = 0.0) -> Outcome:
+        """Smallest value of an integer expression over all sets of replicas that are exactly enough.
+
+        Args:
+            objective: what is minimized.
+            tie: settle a tie: with a limit of work, and without a second route to infeasibility.
+            gap: end (``feasible``) with a set of replicas within this part of the lower bound.
+        """
         best_bound: int | None = None
         while True:
-            solver, status = self._run(objective, tie)
+            solver, status = self._run(objective, tie, gap)
             if status == cp_model.INFEASIBLE:
                 return Outcome("infeasible")
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -61,31 +76,37 @@ class Search:
             point = self._point(solver)
             if not self._completed(point):
                 continue
+            self._last = point
             value = int(solver.value(objective)) if not isinstance(objective, int) else objective
-            proved = status == cp_model.OPTIMAL
+            proved = status == cp_model.OPTIMAL and (gap == 0 or best_bound == value)
             return Outcome("optimal" if proved else "feasible", point, value, value if proved else best_bound)
 
-    def hold(self, objective: Any, value: int) -> None:
-        """Keep an objective at the value reached."""
-        if not isinstance(objective, int):
-            self.model.cp.add(objective <= value)
+    # -- among plans of equal value ---------------------------------------------------------------------
 
-    def settle_ties(self, point: Point, objectives: list[Any]) -> tuple[Point, bool]:
-        """Among plans of equal value: the further objectives, then most replicas of the first ids."""
-        for objective in objectives:
-            expr = objective() if callable(objective) else objective
+    def hold(self, objective: Expr, value: int) -> None:
+        """Keep an objective at the value reached, until the values are released."""
+        if isinstance(objective, int):
+            return
+        if self._round is None:
+            self._round = self.model.cp.new_int_var(1, 1, "round")
+        self.model.cp.add(objective <= value).only_enforce_if(self._round)
+
+    def release(self) -> None:
+        """Forget the values held."""
+        if self._round is not None:
+            self._round.with_domain(cp_model.Domain(0, 0))
+            self._round = None
+
+    def settle_ties(self, point: Point, levels: Sequence[Level]) -> tuple[Point, bool]:
+        """Among plans of equal value: the further objectives, then the first ids."""
+        for level in levels:
+            expr = level() if callable(level) else level
             point, settled = self._next_level(expr, point)
             if not settled:
                 return point, False
-        if self._alone(point):
-            return point, True
-        for block in self._id_blocks():
-            point, settled = self._next_level(block, point)
-            if not settled:
-                return point, False
-        return point, True
+        return self._next_level(self._by_id(), point)
 
-    def _next_level(self, expr: Any, point: Point) -> tuple[Point, bool]:
+    def _next_level(self, expr: Expr, point: Point) -> tuple[Point, bool]:
         if isinstance(expr, int):
             return point, True
         better = self.minimize(expr, tie=True)
@@ -95,72 +116,60 @@ class Search:
             self.hold(expr, better.value)
         return better.point, better.status == "optimal"
 
-    def _alone(self, point: Point) -> bool:
-        """No other counts reach the same values."""
-        cp, differs = self.model.cp, []
-        probe = cp.new_bool_var("probe")
-        for name, var in self.model.counts.items():
-            count = point.counts.get(name, 0)
-            for other in (var <= count - 1, var >= count + 1):
-                literal = cp.new_bool_var("")
-                cp.add(other).only_enforce_if(literal)
-                differs.append(literal)
-        cp.add_bool_or([*differs, ~probe])
-        other_plan = self.minimize(1 - probe, tie=True)
-        alone = other_plan.status == "optimal" and other_plan.value == 1
-        cp.add(probe == 0)
-        return alone
+    def _by_id(self) -> Expr:
+        """Replicas weighted by the place of their id, and by a checksum of it that tells equal sums apart."""
+        upper = self.model.upper
+        names = sorted(upper)
+        room = LARGEST_SUM // (1 + sum(place * (upper[name] + 1) for place, name in enumerate(names, 1)))
+        bits = max(0, min(_CHECKSUM_BITS, room.bit_length() - 2))
+        return weighted(
+            (self.model.counts[name], (place << bits) + (zlib.crc32(name.encode()) & ((1 << bits) - 1)))
+            for place, name in enumerate(names, 1)
+        )
 
-    def _id_blocks(self) -> list[Any]:
-        """Mixed-radix numbers whose order is the order of counts by option id."""
-        blocks, group, width = [], [], 1
-        for name in sorted(self.model.counts):
-            group.append(name)
-            width *= self.model.upper[name] + 1
-            if width.bit_length() > _RADIX_BITS:
-                blocks.append(self._block(group))
-                group, width = [], 1
-        return [*blocks, self._block(group)]
-
-    def _block(self, names: list[str]) -> Any:
-        scale, terms = 1, []
-        for name in reversed(names):
-            terms.append(-scale * self.model.counts[name])
-            scale *= self.model.upper[name] + 1
-        return sum(terms)
+    # -- one run ----------------------------------------------------------------------------------------
 
     def _completed(self, point: Point) -> bool:
         """Add the rows that the point breaks; True when it breaks none."""
         broken = False
         for pool in self.model.pools:
-            if not pool.demand.mix:
+            demand = pool.demand
+            if not demand.mix or point.ways[demand.workload] != demand.way:
                 continue
-            counts = [point.counts.get(option.id, 0) for option in pool.options]
-            cover = pool.missing(counts)
+            cover = pool.missing([point.counts.get(option.id, 0) for option in pool.options])
             if cover is not None:
                 broken = True
                 # A row that comes back is broken by less than its rounding: round less now.
-                key = (pool.demand.pool, cover)
-                step = self._steps.get(key, 0 if len(pool.needs) > 1 else 1)
+                step = self._steps.get((pool, cover), 0 if len(pool.needs) > 1 else 1)
                 self.model.post_cover(pool, cover, step)
-                self._steps[key] = step + 1
+                self._steps[pool, cover] = step + 1
         return not broken
 
     def _point(self, solver: cp_model.CpSolver) -> Point:
-        counts = {name: solver.value(var) for name, var in self.model.counts.items()}
-        units = {
-            name: solver.value(expr) for name, expr in self.model.units.items() if not isinstance(expr, int)
-        }
+        model = self.model
+        counts = {name: int(solver.value(var)) for name, var in model.counts.items()}
+        units = {name: int(solver.value(expr)) for name, expr in model.purchases.units.items()}
         return Point(
-            {name: int(count) for name, count in counts.items() if count},
-            {name: int(count) for name, count in units.items() if count},
+            {name: count for name, count in counts.items() if count},
+            {name: count for name, count in units.items() if count},
+            {workload: way for (workload, way), taken in model.ways.items() if solver.value(taken) == 1},
         )
 
-    def _run(self, objective: Any, tie: bool) -> tuple[cp_model.CpSolver, Any]:
-        self.model.cp.minimize(objective)
+    def _run(
+        self, objective: Expr, tie: bool, gap: float
+    ) -> tuple[cp_model.CpSolver, cp_model.CpSolverStatus]:
+        cp = self.model.cp
+        cp.clear_objective()  # type: ignore[no-untyped-call]
+        cp.clear_hints()  # type: ignore[no-untyped-call]
+        if not isinstance(objective, int):
+            cp.minimize(objective)
+        if self._last is not None:
+            for name, var in self.model.counts.items():
+                cp.add_hint(var, self._last.counts.get(name, 0))
         solver = self._solver(tie, self.plain)
         if solver is None:
             return cp_model.CpSolver(), cp_model.UNKNOWN
+        solver.parameters.relative_gap_limit = gap
         status = solver.solve(self.model.cp)
         if status == cp_model.MODEL_INVALID:
             raise RuntimeError(f"the solver refuses the model: {self.model.cp.validate()}")

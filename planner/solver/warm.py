@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ortools.linear_solver import pywraplp
-
 from planner.schema.choice import Limits, Option, Supply
 from planner.solver.covers import Cover, Pooled
 
@@ -15,6 +13,9 @@ _GRID = 10**4
 
 def relaxed_cover(pool: Pooled, supplies: Mapping[str, Supply], limits: Limits) -> Cover | None:
     """The row that carries the bound of the relaxation; any rounding of its prices leaves it valid."""
+    # Imported here: problems with one bucket need no linear program.
+    from ortools.linear_solver import pywraplp
+
     lp = pywraplp.Solver.CreateSolver("GLOP")
     lp.SetNumThreads(1)
     carried = [lp.Constraint(1.0, lp.infinity()) for _ in pool.needs]

@@ -9,6 +9,7 @@ import numpy as np
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
 from planner.steptime.coefficients import coefficient_rows
+from planner.steptime.option_columns import adapter_columns, draft_columns, expert_columns
 from planner.steptime.rate_columns import calibration_columns, compute_columns, link_columns
 from planner.steptime.specs import StepSpecs
 from planner.steptime.stage_columns import attention_columns, memory_columns, shape_columns, weight_columns
@@ -36,11 +37,29 @@ class PreparedSpecs:
             "batched_tokens": table.batched_tokens,
             "node_gpus": table.node_gpus,
         }
-        for group in (shape_columns, weight_columns, attention_columns, memory_columns):
+        for group in (
+            shape_columns,
+            weight_columns,
+            attention_columns,
+            memory_columns,
+            expert_columns,
+            adapter_columns,
+        ):
             self._columns |= group(table)
+        self._add_drafts(draft_columns(configurations))
 
-    def specs(self, calibration: Calibration | None = None) -> StepSpecs:
+    def _add_drafts(self, drafts: Columns) -> None:
+        """What writes the drafts keeps weights and a cache beside those of the model."""
+        columns = self._columns
+        columns["decode_tokens"] = drafts["decode_tokens"]
+        columns["weight_bytes"] = columns["weight_bytes"] + drafts["draft_weight_bytes"]
+        columns["kv_full_bytes_per_token"] = columns["kv_full_bytes_per_token"] + drafts["draft_kv_bytes"]
+        columns["kept_state_bytes"] = columns["state_bytes_per_sequence"] + drafts["draft_state_bytes"]
+
+    def specs(self, calibration: Calibration | None = None, overrides: Columns | None = None) -> StepSpecs:
         """The columns under a calibration, or under the one of each configuration.
+
+        ``overrides`` replace columns of the calibration.
 
         Raises:
             InputError: the calibration lacks a parameter, or GPUs that must talk have no link.
@@ -49,11 +68,13 @@ class PreparedSpecs:
         columns = dict(self._columns)
         for group in (compute_columns, link_columns, calibration_columns):
             columns |= group(table)
+        columns |= overrides or {}
         exponents = np.unique(columns["overlap_exponent"])
         return StepSpecs(
             **columns,
             coefficients=coefficient_rows(columns),
             shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
+            has_adapters=bool(np.any(columns["adapters"] > 0.0)),
         )
 
 

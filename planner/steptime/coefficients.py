@@ -1,14 +1,16 @@
 """The fast path: the formulas of one step collapsed to a few coefficients per configuration.
 
-With ``D`` decode sequences at context ``c``, ``P`` prompt tokens at context ``c_p`` and ``F`` prompts that
-finish, all per replica, the time of a step is
+With ``D`` decode sequences of ``m`` tokens at context ``c``, ``P`` prompt tokens at context ``c_p`` and ``F``
+prompts that finish, all per replica, the time of a step with ``T = m D + P`` tokens is
 
-``constant + per_token (D+P) + per_sequence D + per_finishing F
+``constant + per_token T + per_sequence D + per_finishing F
 + D (decode_full c + decode_window min(c, w)) + P (prefill_full c_p + prefill_window min(c_p, w))
-+ R(a1 (D+P) + a0, ab) + R(m1 (D+P) + m0, mb) + R(e1 (D+P) + e2 u, eb u) + R(h1 (D+F) + h0, hb)``
++ R(a1 T + a0, ab) + R(m1 T + m0, mb) + R(e1 T + e2 u, eb u) + R(h1 (m D + F) + h0, hb)
++ R(l1 T + l2 v, lb v)``
 
-with ``u = -expm1(missed (D+P))``, and no less than ``floor``. Everything linear in time is summed
-beforehand, pipeline stages and ranks are folded in, and every operator keeps its own roofline ``R``.
+with ``u = -expm1(missed T)`` of the experts and ``v = -expm1(unused (D+F))`` of the adapters (the last term
+only where some are served), and no less than ``floor``. Everything linear in time is summed beforehand,
+pipeline stages and ranks are folded in, and every operator keeps its own roofline ``R``.
 `planner.steptime.parts` states the same formulas operator by operator; a test proves that both agree.
 """
 
@@ -18,7 +20,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from planner.physics import attention, collectives, moe, operators, roofline
+from planner.physics import adapters, attention, collectives, moe, operators, roofline
 from planner.physics.arrays import FloatArray
 
 NAMES = (
@@ -46,8 +48,15 @@ NAMES = (
     "head_memory",
     "overlap_exponent",
     "floor",
+    "decode_tokens",
+    "adapter_token",
+    "adapter_used",
+    "adapter_memory",
+    "adapter_unused",
 )
 """Order of the rows."""
+ADAPTER_ROWS = 4
+"""The last of them matter only where adapters are served."""
 
 
 def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
@@ -57,8 +66,9 @@ def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
         "window_tokens": c.window_tokens,
         "overlap_exponent": c.overlap_exponent,
         "floor": c.pp * c.stage_layers * c.layer_dispatch_s,
+        "decode_tokens": c.decode_tokens,
     }
-    for group in (_gemms, _experts, _attention, _linear):
+    for group in (_gemms, _experts, _adapters, _attention, _linear):
         parts |= group(c)
     size = len(c.tp)
     return np.ascontiguousarray([np.broadcast_to(parts[name], size) for name in NAMES], dtype=np.float64)
@@ -91,10 +101,21 @@ def _experts(c: SimpleNamespace) -> dict[str, FloatArray]:
         / (c.stage_gpus * c.memory_bytes_per_s * c.memory_efficiency)
     )
     return {
-        "expert_token": worst * row_s * c.experts_per_token / c.pp,
+        "expert_token": worst * row_s * c.experts_per_token / c.pp * c.expert_hot_ratio,
         "expert_touched": worst * row_s * c.expert_half_tokens * c.experts,
         "expert_memory": worst * all_s,
-        "expert_missed": moe.log_missed(c.experts, c.experts_per_token) / c.pp,
+        "expert_missed": moe.log_missed(c.experts, c.experts_per_token) / c.pp * c.expert_hot_ratio,
+    }
+
+
+def _adapters(c: SimpleNamespace) -> dict[str, FloatArray]:
+    row_s = 2.0 * c.adapter_params / c.head_flops_per_s
+    read_s = operators.BYTES_PER_ACTIVATION * c.adapter_params / (c.memory_bytes_per_s * c.memory_efficiency)
+    return {
+        "adapter_token": row_s / c.attention_dp,
+        "adapter_used": c.pp * c.adapters * row_s * c.gemm_half_tokens,
+        "adapter_memory": c.pp * c.adapters * read_s,
+        "adapter_unused": adapters.log_unused(c.adapters) / (c.attention_dp * c.pp),
     }
 
 
@@ -102,7 +123,7 @@ def _attention(c: SimpleNamespace) -> dict[str, FloatArray]:
     """Both attentions are proportional to sequences (or tokens) times context."""
     layers = c.stage_attention_layers / c.attention_dp
     flops, moved = attention.decode_attention_work(
-        1.0, 1.0, layers, c.decode_flops_per_context_token, c.kv_bytes_per_token_layer
+        1.0, 1.0, layers, c.decode_flops_per_context_token * c.decode_tokens, c.kv_bytes_per_token_layer
     )
     decode_s = roofline.combine_s(
         roofline.compute_s(flops, c.sixteen_bit_flops_per_s, c.decode_attention_efficiency),
@@ -128,16 +149,21 @@ def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
     rank = 1.0 / c.attention_dp
     elementwise = operators.elementwise_bytes(rank, c.hidden_size, c.stage_layers, c.elementwise_passes, c.tp)
     logits = operators.sampling_bytes(rank, c.vocabulary_size, c.logit_passes, c.tp)
-    state = attention.state_bytes(rank, c.state_bytes_per_sequence)
+    state = attention.state_bytes(rank, c.state_bytes_per_sequence, c.decode_tokens)
     calls = np.where(c.tp > 1, 2.0 * c.stage_layers, 0.0)
     reduced = collectives.all_reduce_bytes(operators.BYTES_PER_ACTIVATION * c.hidden_size * rank, c.tp)
     exchanges = np.where(c.attention_dp > 1, c.stage_moe_layers, 0.0)
     exchanged = collectives.exchange_bytes(1.0, c.hidden_size, c.exchange_element_bytes, c.attention_dp, c.tp)
+    exchanged = np.where(c.all_to_all_token_bytes > 0, c.all_to_all_token_bytes, exchanged)
+    exchanged = exchanged * c.exchange_padding_ratio
     hops = c.pp - 1.0
     handed = collectives.stage_message_bytes(rank / c.pp, c.hidden_size, operators.BYTES_PER_ACTIVATION, c.tp)
     logits_s = roofline.memory_s(logits, c.memory_bytes_per_s)
     overhead = (
-        c.layer_overhead_s * c.stage_layers + c.moe_layer_overhead_s * c.stage_moe_layers + c.step_overhead_s
+        c.layer_overhead_s * c.stage_layers
+        + c.moe_layer_overhead_s * c.stage_moe_layers
+        + c.step_overhead_s
+        + c.adapter_kernels * c.kernel_overhead_s
     )
     return {
         "constant": c.pp * (overhead + calls * c.tp_latency_s + 2.0 * exchanges * c.exchange_latency_s)
@@ -146,7 +172,7 @@ def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
         + calls * reduced / c.tp_bytes_per_s
         + exchanges * exchanged / c.exchange_bytes_per_s
         + hops * handed / c.stage_bytes_per_s,
-        "per_sequence": logits_s
+        "per_sequence": logits_s * c.decode_tokens
         + roofline.memory_s(state, c.memory_bytes_per_s, c.kv_efficiency)
         + c.sequence_overhead_s * rank,
         "per_finishing": logits_s,

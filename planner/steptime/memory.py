@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from planner.physics import memory
+from planner.physics.adapters import adapter_bytes
 from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.physics.operators import BYTES_PER_ACTIVATION
 from planner.steptime.specs import StepSpecs
@@ -38,19 +39,16 @@ def memory_account(
     specs: StepSpecs,
     rows: IntArray,
     headroom_fraction: Floats = 0.0,
-    active_adapters: Floats = 0.0,
-    adapter_rank: Floats = 0.0,
     images: Floats = 1.0,
 ) -> MemoryAccount:
     """Divide the memory of one GPU.
 
     The limit is the tighter of the engine's own utilization and ``1 - headroom``. Activations are what an
-    engine reserves in its start-up profile: logits of the sampler, rows of the largest step, and ``images``
-    in the image encoder of a vision model.
+    engine reserves in its start-up profile: logits of the sampler, rows of the largest step, ``images`` in
+    the image encoder of a vision model, and padded buffers of the exchange between experts.
 
     Source: performance model, section 3.
-    Assumes: adapters split over tensor-parallel ranks; the largest stage also has the larger of embedding
-    and head.
+    Assumes: the largest stage also has the larger of embedding and head.
     """
     s = specs.take(rows)
     activations = (
@@ -59,10 +57,9 @@ def memory_account(
             s.batched_tokens, s.widest_row_elements, BYTES_PER_ACTIVATION, s.workspace_copies
         )
         + memory.vision_bytes(images, s.image_elements, BYTES_PER_ACTIVATION, s.workspace_copies)
+        + s.exchange_buffer_bytes
     )
-    adapters = memory.adapter_bytes(
-        active_adapters, adapter_rank, s.adapted_row_elements, s.stage_layers, BYTES_PER_ACTIVATION, s.tp
-    )
+    adapters = adapter_bytes(s.adapters, s.adapter_params, BYTES_PER_ACTIVATION)
     resident = s.weight_bytes + activations + s.framework_bytes + adapters
     pool = np.where(
         s.takes_free_share > 0,
@@ -91,16 +88,19 @@ def memory_account(
 
 
 def sequence_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArray:
-    """Cache of one sequence of ``tokens`` on one GPU: whole blocks, windows capped, state included."""
+    """Cache of one sequence of ``tokens`` on one GPU: whole blocks, windows capped, state included.
+
+    Drafts take the place of tokens until they are verified, and a draft model keeps a cache of its own.
+    """
     s = specs.take(rows)
     return np.asarray(
         memory.sequence_kv_bytes(
-            tokens,
+            tokens + (s.decode_tokens - 1.0),
             s.kv_block_tokens,
             s.kv_full_bytes_per_token,
             s.kv_sliding_bytes_per_token,
             s.kv_window_tokens,
-            s.state_bytes_per_sequence,
+            s.kept_state_bytes,
         )
     )
 

@@ -84,6 +84,7 @@ def model_facts(model: Model) -> ModelFacts:
         native_format=model.native_format,
         family=model.family,
         query_key_norm=attention.qk_norm != "none",
+        fp8_block_scales=model.fp8_scales == "block",
     )
 
 

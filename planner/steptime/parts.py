@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.physics import attention, collectives, moe, operators, parallelism, roofline
+from planner.physics import adapters, attention, collectives, moe, operators, parallelism, roofline
 from planner.physics.arrays import FloatArray, Floats
 from planner.steptime.specs import StepSpecs
 
@@ -24,6 +24,8 @@ class StepTimes:
     experts_s: FloatArray
     decode_attention_s: FloatArray
     prefill_attention_s: FloatArray
+    adapters_s: FloatArray
+    """Adapters of the requests in the step."""
     head_s: FloatArray
     """Output head and sampling."""
     elementwise_s: FloatArray
@@ -58,8 +60,9 @@ def step_parts(
     """
     rank = _share(s)
     sequences, prompt_tokens = decode_sequences * rank, prefill_tokens * rank
-    tokens = sequences + prompt_tokens
-    stage_tokens = (decode_sequences + prefill_tokens) / s.pp
+    decode_tokens = sequences * s.decode_tokens
+    tokens = decode_tokens + prompt_tokens
+    stage_tokens = (decode_sequences * s.decode_tokens + prefill_tokens) / s.pp
     costs = {
         "attention_projections_s": _gemm(
             s, tokens, s.attention_params, s.attention_bytes, s.attention_flops_per_s
@@ -68,7 +71,8 @@ def step_parts(
         "experts_s": _experts(s, stage_tokens),
         "decode_attention_s": _decode_attention(s, sequences, context_tokens),
         "prefill_attention_s": _prefill_attention(s, prompt_tokens, prefill_context_tokens),
-        "head_s": _head(s, sequences + finishing_prompts * rank),
+        "adapters_s": _adapters(s, tokens, sequences + finishing_prompts * rank),
+        "head_s": _head(s, decode_tokens + finishing_prompts * rank),
         "elementwise_s": _elementwise(s, tokens),
     }
     fixed_s = (
@@ -76,6 +80,7 @@ def step_parts(
         + s.moe_layer_overhead_s * s.stage_moe_layers
         + s.step_overhead_s
         + s.sequence_overhead_s * sequences
+        + s.adapter_kernels * s.kernel_overhead_s
     )
     communication_s = s.pp * (_all_reduce_s(s, tokens) + _exchange_s(s, stage_tokens)) + (
         (s.pp - 1.0) * _hand_over_s(s, tokens)
@@ -121,8 +126,9 @@ def _gemm(
 
 
 def _experts(s: StepSpecs, stage_tokens: Floats) -> _Cost:
-    touched = moe.touched_fraction(stage_tokens, s.experts, s.experts_per_token)
-    rows = moe.routed_rows(stage_tokens, s.experts, s.experts_per_token, touched, s.expert_half_tokens)
+    hot_tokens = stage_tokens * s.expert_hot_ratio
+    touched = moe.touched_fraction(hot_tokens, s.experts, s.experts_per_token)
+    rows = moe.routed_rows(hot_tokens, s.experts, s.experts_per_token, touched, s.expert_half_tokens)
     work_flops, read_bytes = moe.routed_work(
         rows, s.stage_moe_layers, s.expert_params, s.layer_experts_bytes, touched, s.stage_gpus
     )
@@ -140,7 +146,7 @@ def _decode_attention(s: StepSpecs, sequences: Floats, context_tokens: Floats) -
         sequences,
         seen,
         s.stage_attention_layers,
-        s.decode_flops_per_context_token,
+        s.decode_flops_per_context_token * s.decode_tokens,
         s.kv_bytes_per_token_layer,
     )
     cost = _combined(
@@ -149,7 +155,9 @@ def _decode_attention(s: StepSpecs, sequences: Floats, context_tokens: Floats) -
         roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.kv_efficiency),
     )
     state_s = roofline.memory_s(
-        attention.state_bytes(sequences, s.state_bytes_per_sequence), s.memory_bytes_per_s, s.kv_efficiency
+        attention.state_bytes(sequences, s.state_bytes_per_sequence, s.decode_tokens),
+        s.memory_bytes_per_s,
+        s.kv_efficiency,
     )
     return _Cost(cost.time_s + state_s, cost.compute_s, cost.memory_s + state_s)
 
@@ -161,6 +169,22 @@ def _prefill_attention(s: StepSpecs, prompt_tokens: Floats, context_tokens: Floa
     )
     time_s = roofline.compute_s(work_flops, s.sixteen_bit_flops_per_s, s.prefill_attention_efficiency)
     return _Cost(time_s, time_s, 0.0)
+
+
+def _adapters(s: StepSpecs, tokens: Floats, requests: Floats) -> _Cost:
+    used = adapters.adapters_in_batch(s.adapters, requests)
+    work_flops, read_bytes = adapters.adapter_work(
+        np.where(s.adapters > 0, tokens, 0.0),
+        s.gemm_half_tokens,
+        used,
+        s.adapter_params,
+        operators.BYTES_PER_ACTIVATION,
+    )
+    return _combined(
+        s,
+        work_flops / s.head_flops_per_s,
+        roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.memory_efficiency),
+    )
 
 
 def _head(s: StepSpecs, sampled_tokens: Floats) -> _Cost:
@@ -197,7 +221,10 @@ def _exchange_s(s: StepSpecs, stage_tokens: Floats) -> Floats:
     sent = collectives.exchange_bytes(
         stage_tokens, s.hidden_size, s.exchange_element_bytes, s.attention_dp, s.tp
     )
-    call_s = collectives.transfer_s(sent, s.exchange_bytes_per_s, 1.0, 2.0 * s.exchange_latency_s)
+    sent = np.where(s.all_to_all_token_bytes > 0, stage_tokens * s.all_to_all_token_bytes, sent)
+    call_s = collectives.transfer_s(
+        sent * s.exchange_padding_ratio, s.exchange_bytes_per_s, 1.0, 2.0 * s.exchange_latency_s
+    )
     return np.where(s.attention_dp > 1, s.stage_moe_layers * call_s, 0.0)
 
 

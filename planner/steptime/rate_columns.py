@@ -6,7 +6,8 @@ import numpy as np
 
 from planner.physics import kernels
 from planner.physics.arrays import FloatArray
-from planner.schema.catalog import Accelerator, Calibration, NumberFormat
+from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
+from planner.schema.facts import ModelFacts
 from planner.steptime import rates
 from planner.steptime.interning import Interned, Numbers, by_distinct
 from planner.steptime.table import Columns, ConfigurationTable
@@ -23,37 +24,42 @@ PLAIN = (
     "logit_passes",
 )
 """Parameters of the calibration that are columns of the same name."""
+HOST_TIMES = ("step_overhead_s", "sequence_overhead_s", "layer_dispatch_s")
+"""What the host does: longer where its processors are slower."""
 
 
 def calibration_columns(table: ConfigurationTable) -> Columns:
     """Parameters of the model and of the engine."""
     columns = {name: table.calibrated(rates.parameter, name) for name in PLAIN}
-    launch = table.architecture_factor("launch")
+    launch, host = table.architecture_factor("launch"), table.architecture_factor("host")
     columns["memory_efficiency"] = table.calibrated(
         rates.parameter, "memory_efficiency"
     ) * table.architecture_factor("memory_efficiency")
     columns["kv_efficiency"] *= table.architecture_factor("memory_efficiency")
+    stated = table.experts.column(lambda experts: float(experts.imbalance_ratio is not None)) > 0.0
+    columns["expert_imbalance"] = np.where(stated, 0.0, columns["expert_imbalance"])
+    columns["kernel_overhead_s"] = (
+        launch * table.calibrated(rates.parameter, "layer_overhead_s") / kernels.REFERENCE
+    )
     columns["layer_overhead_s"] = (
         launch * table.calibrated(rates.parameter, "layer_overhead_s") * _layer_kernels(table)
     )
     columns["moe_layer_overhead_s"] = (
         launch * table.calibrated(rates.parameter, "moe_layer_overhead_s") * _moe_kernels(table)
     )
-    columns["layer_dispatch_s"] = by_distinct(
-        [table.calibration, table.engine],
-        lambda calibration, engine: (
-            rates.optional_engine_parameter(calibration, engine, "layer_dispatch_s"),
-        ),
-    )[0]
     columns["exchange_element_bytes"] = table.calibrated(rates.parameter, "exchange_bytes")
-    columns["step_overhead_s"], columns["sequence_overhead_s"] = by_distinct(
-        [table.calibration, table.engine],
-        lambda calibration, engine: (
-            rates.engine_parameter(calibration, engine, "step_overhead_s"),
-            rates.engine_parameter(calibration, engine, "sequence_overhead_s"),
-        ),
-    )
+    host_times = by_distinct([table.calibration, table.engine], _host_times) * host
+    columns |= dict(zip(HOST_TIMES, host_times, strict=True))
     return columns
+
+
+def _host_times(calibration: Calibration, engine: Engine) -> tuple[float, ...]:
+    """In the order of `HOST_TIMES`."""
+    return (
+        rates.engine_parameter(calibration, engine, "step_overhead_s"),
+        rates.engine_parameter(calibration, engine, "sequence_overhead_s"),
+        rates.optional_engine_parameter(calibration, engine, "layer_dispatch_s"),
+    )
 
 
 def _layer_kernels(table: ConfigurationTable) -> FloatArray:
@@ -68,8 +74,22 @@ def _layer_kernels(table: ConfigurationTable) -> FloatArray:
             sparse,
             attention * table.fact("query_key_norm"),
             table.fact("layers"),
+            _scaling(table, table.attention_weights),
+            _scaling(table, table.weights),
         )
     )
+
+
+def _scaling(table: ConfigurationTable, forms: Interned[NumberFormat]) -> FloatArray:
+    """1 where scaling activations to 8 bits is a kernel of its own."""
+    found: FloatArray = by_distinct([table.model, table.accelerator, forms, table.engine], _scales)[0]
+    return found
+
+
+def _scales(model: ModelFacts, accelerator: Accelerator, form: NumberFormat, engine: Engine) -> tuple[float]:
+    alone = rates.block_scaled(model, form) or not engine.supports.fused_scaling
+    scaled = form.rate in rates.EIGHT_BIT and rates.multiplies_narrow(accelerator, form)
+    return (float(scaled and alone),)
 
 
 def _moe_kernels(table: ConfigurationTable) -> FloatArray:
@@ -92,12 +112,16 @@ def compute_columns(table: ConfigurationTable) -> Columns:
 
 
 def _reachable(table: ConfigurationTable, forms: Interned[NumberFormat]) -> FloatArray:
-    shares: FloatArray = by_distinct([table.calibration, table.accelerator, forms], _reachable_rate)[0]
+    shares: FloatArray = by_distinct(
+        [table.calibration, table.accelerator, forms, table.model], _reachable_rate
+    )[0]
     return shares
 
 
-def _reachable_rate(calibration: Calibration, accelerator: Accelerator, form: NumberFormat) -> tuple[float]:
-    share = rates.peak_fraction(calibration, accelerator, form.id)
+def _reachable_rate(
+    calibration: Calibration, accelerator: Accelerator, form: NumberFormat, model: ModelFacts
+) -> tuple[float]:
+    share = rates.reachable_fraction(calibration, accelerator, form, rates.block_scaled(model, form))
     return (rates.peak_flops_per_s(accelerator, form) * share,)
 
 

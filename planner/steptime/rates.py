@@ -5,34 +5,75 @@ from __future__ import annotations
 from planner.errors import InputError, input_error
 from planner.physics.collectives import mesh_rate_bytes_per_s
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat, Parameter
+from planner.schema.facts import ModelFacts
 
 SIXTEEN_BIT = "bf16"
 DEFAULT_FORMAT = "default"
+FP8 = "fp8"
+EIGHT_BIT = ("fp8", "int8")
+"""Rates at which activations are scaled to 8 bits before every product."""
+BLOCK_SCALED = "-block"
+"""What the calibration appends to the name of a format whose weights have a scale a block."""
 
 
 def peak_flops_per_s(accelerator: Accelerator, form: NumberFormat) -> float:
-    """Dense peak that multiplies weights of a format: its own path where native, else the 16-bit rate.
+    """Peak that multiplies weights of a format: its own path where native, else the 16-bit rate.
 
-    Weight-only formats are unpacked to 16 bit before the matrix units see them.
+    Weight-only formats are unpacked to 16 bit before the matrix units see them. Where the matrix units skip
+    the zeros of a 2:4 sparse format, the peak is that multiple of the dense one.
     """
     compute = accelerator.compute
-    if form.rate != SIXTEEN_BIT and form.rate in compute.native:
-        rate = getattr(compute, form.rate)
-        if rate is not None:
-            return float(rate)
-    return float(compute.bf16)
+    if form.sparse is not None and skips_zeros(accelerator, form):
+        return float(getattr(compute, form.rate) * form.sparse.peak_ratio)
+    rate = getattr(compute, form.rate) if multiplies_narrow(accelerator, form) else None
+    return float(compute.bf16 if rate is None else rate)
 
 
-def peak_fraction(calibration: Calibration, accelerator: Accelerator, form_id: str) -> float:
+def skips_zeros(accelerator: Accelerator, form: NumberFormat) -> bool:
+    """The matrix units multiply the format, and skip the zeros of its 2:4 pattern."""
+    if form.sparse is None or accelerator.architecture not in form.sparse.architectures:
+        return False
+    native = form.rate == SIXTEEN_BIT or form.rate in accelerator.compute.native
+    return native and getattr(accelerator.compute, form.rate) is not None
+
+
+def multiplies_narrow(accelerator: Accelerator, form: NumberFormat) -> bool:
+    """Whether products of a format run in fewer than 16 bits: then activations are scaled to it as well."""
+    return form.rate != SIXTEEN_BIT and form.rate in accelerator.compute.native
+
+
+def block_scaled(model: ModelFacts, form: NumberFormat) -> bool:
+    """Whether weights of a model in a format have a scale a block."""
+    return form.id == FP8 and model.fp8_block_scales
+
+
+def reachable_fraction(
+    calibration: Calibration, accelerator: Accelerator, form: NumberFormat, in_blocks: bool = False
+) -> float:
+    """Share of `peak_flops_per_s` that large products reach: of a sparse format, a part of its dense one's.
+
+    Raises:
+        InputError: the calibration has no share for the format.
+    """
+    if form.sparse is None:
+        return peak_fraction(calibration, accelerator, form.id, in_blocks)
+    return peak_fraction(calibration, accelerator, form.sparse.dense) * float(form.sparse.reach)
+
+
+def peak_fraction(
+    calibration: Calibration, accelerator: Accelerator, form_id: str, in_blocks: bool = False
+) -> float:
     """Share of the dense peak that large matrix products reach on an architecture in a format.
 
-    A format that the calibration does not list takes the default of its architecture.
+    Scales a block have a share of their own where the calibration lists one. A format that the calibration
+    does not list takes the default of its architecture.
 
     Raises:
         InputError: the calibration has neither.
     """
     shares = calibration.compute_efficiency.get(accelerator.architecture, {})
-    share = shares.get(form_id, shares.get(DEFAULT_FORMAT))
+    names = (form_id + BLOCK_SCALED if in_blocks else form_id, form_id, DEFAULT_FORMAT)
+    share = next((shares[name] for name in names if name in shares), None)
     if share is None:
         key = f"compute_efficiency.{accelerator.architecture}"
         raise input_error(

@@ -20,6 +20,8 @@ class StepSpecs:
     attention_dp: FloatArray
     stage_gpus: FloatArray
     batched_tokens: FloatArray
+    decode_tokens: FloatArray
+    """Tokens that a sequence brings to a decode step: 1, and the drafts that are verified."""
 
     hidden_size: FloatArray
     vocabulary_size: FloatArray
@@ -37,6 +39,12 @@ class StepSpecs:
     expert_params: FloatArray
     layer_experts_bytes: FloatArray
     """All routed experts of one layer, padding included."""
+    expert_hot_ratio: FloatArray
+    """Tokens of the hottest rank over the mean, where the problem states it; else 1."""
+    exchange_padding_ratio: FloatArray
+    """Room of the exchange for one rank over its mean."""
+    all_to_all_token_bytes: FloatArray
+    """What one GPU sends over the network for one token of the replica and layer; 0 inside a server."""
     windowed_fraction: FloatArray
     """Share of attention layers that read a window or the top k."""
     window_tokens: FloatArray
@@ -75,6 +83,8 @@ class StepSpecs:
     elementwise_passes: FloatArray
     logit_passes: FloatArray
     exchange_element_bytes: FloatArray
+    kernel_overhead_s: FloatArray
+    """Fixed time of one kernel."""
     layer_overhead_s: FloatArray
     moe_layer_overhead_s: FloatArray
     layer_dispatch_s: FloatArray
@@ -99,8 +109,16 @@ class StepSpecs:
     sampler_bytes_per_logit: FloatArray
     workspace_copies: FloatArray
     widest_row_elements: FloatArray
-    adapted_row_elements: FloatArray
-    """Inputs and outputs of the matrices of one layer that adapters change."""
+    adapters: FloatArray
+    """LoRA adapters in use at once; 0 without any."""
+    adapter_params: FloatArray
+    """Values of one adapter on one rank of a stage."""
+    adapter_kernels: FloatArray
+    """Kernels that adapters add to one step of a stage."""
+    exchange_buffer_bytes: FloatArray
+    """Padded buffers in which a rank receives the tokens of its experts."""
+    kept_state_bytes: FloatArray
+    """State that one sequence keeps, that of its draft model included."""
     image_elements: FloatArray
     """Values of one activation of the image encoder for one image; 0 without one."""
     load_copy: FloatArray
@@ -112,6 +130,8 @@ class StepSpecs:
     """The fast path: one row per coefficient (see `coefficients`), one column per configuration."""
     shared_exponent: float | None
     """The overlap exponent where all configurations share it."""
+    has_adapters: bool
+    """Some configuration serves adapters."""
 
     def __len__(self) -> int:
         """Number of configurations."""
@@ -122,6 +142,6 @@ class StepSpecs:
         columns = {
             field.name: getattr(self, field.name)[..., rows]
             for field in fields(self)
-            if field.name != "shared_exponent"
+            if field.name not in ("shared_exponent", "has_adapters")
         }
-        return StepSpecs(**columns, shared_exponent=self.shared_exponent)
+        return StepSpecs(**columns, shared_exponent=self.shared_exponent, has_adapters=self.has_adapters)

@@ -151,7 +151,6 @@ def memory_columns(table: ConfigurationTable) -> Columns:
                 table.tp,
             )
         ),
-        "adapted_row_elements": table.model.column(_adapted_row),
         "image_elements": table.model.column(
             lambda m: m.tokens_per_image * m.patches_per_token * m.vision_hidden_size
         ),
@@ -168,11 +167,3 @@ def _mlp_row(model: ModelFacts) -> float:
     dense = model.dense_mlp_params_per_layer
     routed = model.shared_params_per_moe_layer + model.experts_per_token * model.expert_params
     return 2.0 / 3.0 * max(dense, routed) / model.hidden_size
-
-
-def _adapted_row(model: ModelFacts) -> float:
-    """Inputs plus outputs of query, key, value, output, and of the dense feed-forward matrices."""
-    queries, hidden = model.query_heads * model.head_dim, model.hidden_size
-    attention = 2 * (hidden + queries) + 2 * hidden + model.kv_elements_per_token_layer
-    inner = model.dense_mlp_params_per_layer / (3 * hidden)
-    return attention + (3 * (hidden + inner) if model.dense_layers else 0.0)

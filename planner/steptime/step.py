@@ -6,6 +6,7 @@ import numpy as np
 
 from planner.physics import roofline
 from planner.physics.arrays import FloatArray, Floats, IntArray
+from planner.steptime.coefficients import ADAPTER_ROWS
 from planner.steptime.parts import StepTimes, step_parts
 from planner.steptime.specs import StepSpecs
 
@@ -29,7 +30,8 @@ def step_time_s(
     Arguments are of the whole replica and broadcast against ``rows``: sequences that decode, their mean
     context, prompt tokens in the same step, their mean causal context (half the prompt where it is computed
     in one go), prompts that reach their first token. With ``s`` pipeline stages they are spread over ``s``
-    micro-batches and the time is that of all of them.
+    micro-batches and the time is that of all of them. Where drafts are verified each sequence brings so many
+    tokens more; what writing them takes is no part of it (`planner.steptime.drafting`).
     """
     return step_parts(
         specs.take(rows),
@@ -115,10 +117,12 @@ def _block_s(
         head_memory,
         exponents,
         floor,
-    ) = specs.coefficients.take(rows, axis=1)
+        decode_tokens,
+    ) = specs.coefficients[:-ADAPTER_ROWS].take(rows, axis=1)
     exponent = exponents if specs.shared_exponent is None else specs.shared_exponent
-    tokens = decode_sequences + prefill_tokens
-    sampled = decode_sequences + finishing_prompts
+    verified = decode_sequences * decode_tokens
+    tokens = verified + prefill_tokens
+    sampled = verified + finishing_prompts
     touched = -np.expm1(expert_missed * tokens)
     total_s = constant + per_token * tokens + per_finishing * finishing_prompts
     total_s = total_s + decode_sequences * (
@@ -136,5 +140,9 @@ def _block_s(
         (head_row * sampled + head_zero, head_memory),
     ):
         total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)
+    if specs.has_adapters:
+        token_s, used_s, read_s, unused = specs.coefficients[-ADAPTER_ROWS:].take(rows, axis=1)
+        used = -np.expm1(unused * (decode_sequences + finishing_prompts))
+        total_s = total_s + roofline.combine_s(token_s * tokens + used_s * used, read_s * used, exponent)
     result: FloatArray = np.maximum(total_s, floor)
     return result

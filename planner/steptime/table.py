@@ -29,6 +29,8 @@ class ConfigurationTable:
         self.kv = Interned([c.kv for c in configurations])
         self.engine = Interned([c.engine for c in configurations])
         self.calibration = Interned([c.calibration for c in configurations])
+        self.experts = Interned([c.experts for c in configurations])
+        self.adapters = Interned([c.adapters for c in configurations])
         self.tp = _column([c.tp for c in configurations])
         self.pp = _column([c.pp for c in configurations])
         self.ep = _column([c.ep for c in configurations])

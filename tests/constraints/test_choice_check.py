@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from planner.constraints.choice_check import bill, broken, fits
+from planner.constraints.choice_check import bill, broken
+from planner.constraints.packing_check import fits
 from planner.schema.choice import (
     Choice,
     ChoiceProblem,

@@ -15,7 +15,9 @@ from planner.schema.problem import Search
 from planner.schema.rules import ATTRIBUTES, Condition, PlanningRule
 
 RULES = {rule.id: rule for rule in load_planning_rules()}
-EXAMPLES = sorted((Path(__file__).parents[1] / "rules").glob("*/*.yaml"))
+EXAMPLES = sorted(
+    path for name in RULES for path in (Path(__file__).parents[1] / "rules" / name).glob("*.yaml")
+)
 DTYPES = {"number": np.int64, "flag": np.bool_, "name": object}
 
 

@@ -27,7 +27,7 @@ HOMES = {
     "fit": "fit",
     "catalog_list": "data",
     "catalog_show": "data",
-    "rules_check": "data",
+    "rules_check": "rules",
     "catalog_check": "data",
     "add_model": "data",
 }
@@ -53,7 +53,8 @@ def use_cases(monkeypatch):
 def test_help_names_every_command_and_loads_nothing_heavy():
     program = (
         "import sys; from planner.interfaces.cli import run; run(['--help']); "
-        "heavy = {'numpy', 'pydantic', 'ortools', 'yaml', 'networkx', 'rich.table', 'planner.schema'}; "
+        "heavy = {'numpy', 'pydantic', 'ortools', 'yaml', 'networkx', 'rich.table', 'planner.schema', "
+        "'httpx', 'prometheus_client'}; "
         "sys.exit(f'imported {heavy & set(sys.modules)}' if heavy & set(sys.modules) else 0)"
     )
     done = subprocess.run(
@@ -72,7 +73,7 @@ def test_version_comes_from_the_installed_distribution():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plam"], 'planner: COMMAND: found "plam", expected one of plan, fit'),
+        (["plam"], 'planner: COMMAND: found "plam", expected one of plan, whatif, relax'),
         (["plam"], 'Maybe "plan"?'),
         (["catalog", "chekc"], 'Maybe "check"?'),
         (["plan"], "planner plan: PROBLEM: found nothing"),
@@ -300,7 +301,7 @@ def test_schema_is_one_utf8_document_whatever_the_terminal_speaks(document):
 def test_plan_schema_uses_the_names_of_the_contract():
     described = json.loads(shell("schema", "plan").stdout)
     assert {"schema", "pools", "guardrails", "provenance"} <= set(described["properties"])
-    assert set(described["$defs"]["Change"]["properties"]) == {"id", "from", "to", "unit"}
+    assert {"id", "from", "to", "unit"} <= set(described["$defs"]["Change"]["properties"])
 
 
 def test_a_reader_that_leaves_early_is_no_fault():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -159,41 +160,78 @@ def most(demand, options):
     return tops
 
 
+def combinations(problem):
+    """One problem for each way of serving every workload, without the demands of the other way."""
+    names = list(dict.fromkeys(demand.workload for demand in problem.demands))
+    choices = [sorted({d.way for d in problem.demands if d.workload == name}) for name in names]
+    for combo in itertools.product(*choices):
+        ways = dict(zip(names, combo, strict=True))
+        demands = tuple(d for d in problem.demands if ways[d.workload] == d.way)
+        yield ways, dataclasses.replace(problem, demands=demands)
+
+
 def plans(problem):
     """How many plans the enumeration looks at."""
-    pools = [most(d, [o for o in problem.options if o.pool == d.pool]) for d in problem.demands]
-    return math.prod(top + 1 for tops in pools for top in tops)
+    count = 0
+    for _, part in combinations(problem):
+        pools = [most(d, [o for o in part.options if o.pool == d.pool]) for d in part.demands]
+        count += math.prod(top + 1 for tops in pools for top in tops)
+    return count
 
 
-def best_keys(problem):
-    """(objective, cost, GPUs, different options) of the best plan, or None."""
-    limits = problem.limits
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """One set of replicas that keeps every limit."""
+
+    ways: dict
+    counts: dict
+    cost: Fraction
+    gpus: int
+    power: Fraction
+
+    def key(self, objective="cost"):
+        """Objective, cost, GPUs, different options: what the solver minimizes, in its order."""
+        value = {"cost": self.cost, "gpus": Fraction(self.gpus), "power": self.power}[objective]
+        return (value, self.cost, self.gpus, len(self.counts))
+
+
+def every_plan(problem):
+    """All plans worth a look: no option has more replicas than it could ever use."""
+    for ways, part in combinations(problem):
+        yield from _every_plan(ways, part)
+
+
+def _every_plan(ways, problem):
     pools = [[o for o in problem.options if o.pool == demand.pool] for demand in problem.demands]
     fine = []
     for demand, options in zip(problem.demands, pools, strict=True):
         tops, decisive = most(demand, options), pool_rows(demand, options)
-        ways = itertools.product(*(range(top + 1) for top in tops))
-        fine.append([counts for counts in ways if pool_fine(demand, decisive, counts)])
-    best = None
+        counts = itertools.product(*(range(top + 1) for top in tops))
+        fine.append([row for row in counts if pool_fine(demand, decisive, row)])
     for combo in itertools.product(*fine):
-        counts = {
-            o.id: n
-            for options, row in zip(pools, combo, strict=True)
-            for o, n in zip(options, row, strict=True)
-        }
+        counts = {o.id: 0 for o in problem.options}
+        for options, row in zip(pools, combo, strict=True):
+            counts |= {o.id: n for o, n in zip(options, row, strict=True)}
         cost, gpus = purchase(problem, counts)
-        total = sum(gpus.values())
-        if any(gpus.get(gpu, 0) > stock for gpu, stock in limits.stock_gpus.items()):
-            continue
-        if limits.max_gpus is not None and total > limits.max_gpus:
-            continue
-        if limits.budget_usd_per_h is not None and cost > limits.budget_usd_per_h:
-            continue
-        if not pairs_fine(problem, counts):
-            continue
         power = sum(o.power_w * counts[o.id] for o in problem.options)
-        value = {"cost": cost, "gpus": Fraction(total), "power": power}[limits.objective]
-        key = (value, cost, total, sum(n > 0 for n in counts.values()))
-        if best is None or key < best:
-            best = key
-    return best
+        if within(problem, counts, cost, gpus, power) and pairs_fine(problem, counts):
+            used = {name: count for name, count in counts.items() if count}
+            yield Plan(ways, used, cost, sum(gpus.values()), power)
+
+
+def within(problem, counts, cost, gpus, power):
+    """The limits of the market."""
+    limits = problem.limits
+    used = {o.gpu for o in problem.options if counts[o.id]}
+    return (
+        all(gpus.get(gpu, 0) <= stock for gpu, stock in limits.stock_gpus.items())
+        and (limits.max_gpus is None or sum(gpus.values()) <= limits.max_gpus)
+        and (limits.budget_usd_per_h is None or cost <= limits.budget_usd_per_h)
+        and (limits.power_w is None or power <= limits.power_w)
+        and used.issuperset(limits.must_use)
+    )
+
+
+def best_keys(problem):
+    """(objective, cost, GPUs, different options) of the best plan, or None."""
+    return min((plan.key(problem.limits.objective) for plan in every_plan(problem)), default=None)

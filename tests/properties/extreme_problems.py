@@ -50,15 +50,22 @@ def ids(catalog, kind):
 
 def _workload(r, catalog, name):
     archetype = r.maybe(lambda: r.choice(ids(catalog, "workloads")), 0.2)
+    sessions = r.maybe(lambda: _sessions(r), 0.15)
+    demand = {"sessions": sessions} if sessions else _demand(r)
+    cache = r.maybe(lambda: _prefix_cache(r, bool(sessions)), 0.2)
     return given(
         name=name,
         model=r.choice(ids(catalog, "models")),
         archetype=archetype,
-        demand=_demand(r),
-        lengths=None if archetype and r.random() < 0.8 else _lengths(r),
+        demand=demand,
+        lengths=None if sessions or (archetype and r.random() < 0.8) else _lengths(r),
         slo=_slo(r) if r.random() < 0.8 else None,
         precision=r.maybe(lambda: _precision(r)),
-        prefix_cache_hit=r.maybe(lambda: r.choice(["0 %", "30 %", "99.9 %", "100 %"])),
+        prefix_cache_hit=None if sessions or cache else _hit(r),
+        prefix_cache=cache,
+        kv_offload=r.maybe(lambda: _offload(r), 0.2),
+        kv_eviction=r.maybe(lambda: {"keep": r.choice(["1 %", "50 %", "100 %"])}, 0.1),
+        trim=r.maybe(lambda: _trim(r), 0.2),
         engine=r.maybe(lambda: r.choice(ids(catalog, "engines")), 0.7),
         lora=r.maybe(lambda: _lora(r), 0.3),
         images=r.maybe(lambda: _images(r), 0.3),
@@ -66,6 +73,53 @@ def _workload(r, catalog, name):
         redundancy=r.maybe(lambda: _redundancy(r), 0.2),
         headroom=r.maybe(lambda: _headroom(r), 0.2),
         storage=r.maybe(lambda: r.choice(ids(catalog, "storage"))),
+    )
+
+
+def _hit(r):
+    return r.maybe(lambda: r.choice(["0 %", "30 %", "99.9 %", "100 %"]))
+
+
+def _prefix_cache(r, sessions):
+    routing = r.choice(["cache-aware", "round-robin"])
+    share = r.maybe(lambda: r.choice(["0 %", "1 %", "30 %", "1000 %"]))
+    if sessions:
+        return given(routing=routing, share=share)
+    hit = r.choice(["0 %", "30 %", "99.9 %", "100 %"])
+    held = r.choice([{}, {"working_set": r.choice(["1 B", "40 GB", "900 TB"])}, {}])
+    if r.random() < 0.2:
+        held = {"prefixes": r.choice([1, 100, BILLION]), "prefix_tokens": r.choice([1, 3000, 10**8])}
+    return (
+        given(hit=hit, routing=routing, share=share, reuse=r.maybe(lambda: r.choice([0.001, 5, BILLION])))
+        | held
+    )
+
+
+def _sessions(r):
+    first = r.pick([100, 1000, 6000], LENGTHS)
+    return given(
+        per_hour=r.pick([60, 1200, 40_000], [1e-6, 10**9]),
+        turns=r.pick([1, 3, 8, {"p50": 4, "p95": 30}], [1, 10_000, {"p50": 1, "p99": 10**8}]),
+        growth=r.pick([0, 100, 900], [0, 10**8]),
+        think_time=r.pick(["1 s", "20 s", "5 min"], ["1 us", "1000 h"]),
+        first_input=r.choice([first, {"p50": first, "p99": min(10**8, 3 * first)}]),
+        output=r.pick([50, 300], [1, 10**6, {"p50": 10}]),
+        shared_input=r.maybe(lambda: r.choice([0, first // 2, first])),
+    )
+
+
+def _offload(r):
+    return given(
+        tier=r.choice(["host", "nvme"]),
+        capacity_per_gpu=r.pick(["64 GB", "1 TB"], ["1 B", "900 TB"]),
+        bandwidth=r.maybe(lambda: r.choice(["1 B/s", "5 GB/s", "100 TB/s"])),
+    )
+
+
+def _trim(r):
+    return given(
+        input=r.maybe(lambda: r.choice(["0 %", "30 %", "99.99 %"]), 0.8),
+        output_cap=r.maybe(lambda: r.choice([1, 200, 10**8]), 0.8),
     )
 
 

@@ -102,8 +102,10 @@ def test_memory_parts_add_up_to_the_capacity(feasible):
 def test_routing_carries_all_of_every_workload(feasible):
     for name, workload in workloads(feasible).items():
         routes = [route for route in feasible.routing if route.workload == name]
-        assert sum(route.share for route in routes) == near(1.0, rel=1e-9)
         pools = {pool.id: pool for pool in feasible.pools}
+        for role in {pools[route.pool].role for route in routes}:
+            mine = [route.share for route in routes if pools[route.pool].role == role]
+            assert sum(mine) == near(1.0, rel=1e-9)
         for route in routes:
             pool = pools[route.pool]
             carried = pool.load_rps * pool.replicas
@@ -137,6 +139,8 @@ def test_latencies_keep_their_limits_and_percentiles_rise(feasible):
     for pool in feasible.pools:
         for name, text in workloads(feasible)[pool.workload]["slo"].items():
             metric, statistic = name.split("_")
+            if pool.role == "prefill" and metric != "ttft":
+                continue  # what happens between tokens is the decode pool's
             assert getattr(pool, f"{metric}_s")[statistic] <= seconds(text) * (1 + 1e-9)
         for metric in ("ttft_s", "itl_s", "tpot_s", "e2e_s"):
             values = getattr(pool, metric)

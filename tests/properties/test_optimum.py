@@ -19,15 +19,16 @@ PROBLEMS = 600
 MOST_PLANS = 6000
 
 
-def random_problem(rng: random.Random) -> ChoiceProblem:
+def random_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
     """The next problem that enumeration can finish quickly."""
     while True:
-        problem = any_problem(rng)
+        problem = any_problem(rng, both_ways)
         if plans(problem) <= MOST_PLANS:
             return problem
 
 
-def any_problem(rng: random.Random) -> ChoiceProblem:
+def any_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
+    """Workloads of one way of serving, or with this probability of both."""
     purchase = rng.choice(["gpu", "unit", "option"])
     supplies = tuple(
         Supply(
@@ -36,13 +37,17 @@ def any_problem(rng: random.Random) -> ChoiceProblem:
         for i in range(rng.randint(1, 3))
     )
     workloads = rng.choice([1, 1, 1, 2])
-    options, demands = [], []
+    options, demands, couplings = [], [], []
     for w in range(workloads):
         buckets = rng.choice([1, 1, 2, 3])
         needs = tuple(Fraction(rng.randint(1, 16), rng.choice([1, 2])) for _ in range(buckets))
         roles = ["serve"]
         if workloads == 1 and rng.random() < 0.15:
             roles = ["prefill", "decode"]
+        if rng.random() < both_ways:
+            roles = ["serve", "prefill", "decode"]
+        if "decode" in roles:
+            couplings.append(Coupling(f"w{w}", Fraction(rng.randint(4, 9))))
         for role in roles:
             for k in range(rng.randint(1, 3 if workloads == 1 and len(roles) == 1 else 2)):
                 options.append(
@@ -62,9 +67,10 @@ def any_problem(rng: random.Random) -> ChoiceProblem:
         Fraction(rng.randint(20, 200)) if rng.random() < 0.2 else None,
         rng.randint(8, 60) if rng.random() < 0.2 else None,
         rng.choice(["cost", "cost", "cost", "gpus", "power"]),
+        Fraction(rng.randint(5, 60) * 100) if rng.random() < 0.1 else None,
+        tuple(f"g{i}" for i in range(2) if rng.random() < 0.07),
     )
-    couplings = (Coupling("w0", Fraction(rng.randint(4, 9))),) if len(demands) > workloads else ()
-    return ChoiceProblem(tuple(options), supplies, tuple(demands), limits, couplings)
+    return ChoiceProblem(tuple(options), supplies, tuple(demands), limits, tuple(couplings))
 
 
 def random_option(rng, name, workload, role, supply, buckets):
@@ -86,7 +92,15 @@ def keys(problem, choice):
 
 @pytest.mark.parametrize("seed", range(PROBLEMS))
 def test_optimum_equals_enumeration(seed):
-    problem = random_problem(random.Random(seed))
+    agrees(random_problem(random.Random(seed)))
+
+
+@pytest.mark.parametrize("seed", range(PROBLEMS // 2))
+def test_the_best_way_of_serving_equals_enumeration(seed):
+    agrees(random_problem(random.Random(seed), both_ways=0.7))
+
+
+def agrees(problem):
     expected = best_keys(problem)
     choice = solve(problem)
     if expected is None:

@@ -67,7 +67,7 @@ def test_errors_by_class(lines, table, number, group, median, p90):
     line = lines[table, number, group]
     assert line.median <= median, line
     assert line.p90 <= p90, line
-    assert abs(line.bias) <= 0.04, line
+    assert abs(line.bias) <= 0.05, line
 
 
 def test_left_out_errors_and_intervals_are_recorded(catalog):

@@ -51,6 +51,12 @@ def read_native_format(fields: Fields) -> NativeFormat:
     return "bf16"
 
 
+def read_fp8_scales(fields: Fields) -> Literal["row", "block"]:
+    """Scales of an FP8 checkpoint: a size of blocks means one a block."""
+    section = fields.section("quantization_config")
+    return "block" if section is not None and section.written("weight_block_size") else "row"
+
+
 def _check_dtype(fields: Fields) -> None:
     for key in ("dtype", "torch_dtype"):
         dtype = fields.text(key).removeprefix("torch.")

@@ -12,7 +12,7 @@ from planner.errors import input_error, nearest
 from planner.loaders.hf_config.common import SOURCE
 from planner.loaders.hf_config.document import Document, read_document
 from planner.loaders.hf_config.fields import LARGEST_PRODUCT, Fields
-from planner.loaders.hf_config.quantization import read_native_format
+from planner.loaders.hf_config.quantization import read_fp8_scales, read_native_format
 from planner.loaders.hf_config.registry import BY_ARCHITECTURE, BY_MODEL_TYPE, Family
 from planner.schema.catalog import Model, ModelShape, SourceText, Vision
 
@@ -40,7 +40,8 @@ def read_hf_config(path: Path, *, model_id: str | None = None) -> Model:
     if family is None:
         document.raise_faults()
         raise AssertionError("an unknown family is always a fault")
-    native = read_native_format(text if text.written("quantization_config") else top)
+    quantized = text if text.written("quantization_config") else top
+    native, scales = read_native_format(quantized), read_fp8_scales(quantized)
     reading = family.reader(text)
     vision = _vision(top, family, reading.shape.hidden_size)
     _check_size(top, reading.shape)
@@ -54,6 +55,7 @@ def read_hf_config(path: Path, *, model_id: str | None = None) -> Model:
             note=reading.note,
             family=family.name,
             native_format=native,
+            fp8_scales=scales,
             max_context_tokens=reading.max_context_tokens,
             active_excludes_embedding=reading.active_excludes_embedding,
             shape=reading.shape,

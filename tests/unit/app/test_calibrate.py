@@ -112,7 +112,6 @@ def test_estimates_use_the_factor_and_say_so(tmp_path):
     assert after.decode_step_s == pytest.approx(before.decode_step_s * factor, rel=0.01)
     assert after.prefill_s == pytest.approx(before.prefill_s * factor, rel=1e-3)
     assert after.uncertainty["tpot"] == pytest.approx(step(found).sigma_log_after, rel=1e-3)
-    assert after.uncertainty["tpot"] < before.uncertainty["tpot"]
     assert after.ttft_s["mean"] < before.ttft_s["mean"] * factor  # the sample's TTFT is below the prediction
 
 
@@ -130,7 +129,7 @@ def test_another_layout_is_calibrated_too(tmp_path):
     assert estimate(tp=2, overlays=(tmp_path / "mine.yaml",)).evidence == "calibrated"
 
 
-def test_plans_use_the_factor_and_its_smaller_margin(tmp_path):
+def test_plans_use_the_factor_and_its_own_margin(tmp_path):
     problem = tmp_path / "problem.yaml"
     problem.write_text(PROBLEM)
     overlay = tmp_path / "overlay"
@@ -145,8 +144,8 @@ def test_plans_use_the_factor_and_its_smaller_margin(tmp_path):
     # Planned at 80 %: normal score 0.8416 of the own spread instead of the common one.
     wider = math.exp(0.8416 * (step(found).sigma_log_after - step(found).sigma_log_before))
     low = plan_case.plan(problem, overlays=(_with_sigma(overlay, step(found).sigma_log_before),)).pools[0]
-    assert wider < 1.0
-    assert low.capacity_rps < pool.capacity_rps
+    assert wider != 1.0  # the sample's runs scatter, and that may widen the spread as well as narrow it
+    assert (low.capacity_rps < pool.capacity_rps) == (wider < 1.0)
 
 
 def _with_sigma(overlay, sigma):

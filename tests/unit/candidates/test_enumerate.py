@@ -1,7 +1,6 @@
 """Which layouts are tried where."""
 
 import dataclasses
-import time
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from candidate_samples import FORMATS, holds_at_least, lot, space
 from step_samples import BF16, DENSE, FP8, MEASURED_PCIE, MLA, MOE, accelerator, engine
 
 from planner.candidates.enumerate import enumerate_candidates
-from planner.candidates.layouts import heads_divide
 from planner.candidates.market import lots as market_lots
 from planner.candidates.space import search_space
 from planner.loaders.catalog import load_catalog
@@ -20,6 +18,7 @@ from planner.schema.catalog import AcceleratorLink
 from planner.schema.problem import Fleet, Search, Workload
 from planner.schema.rules import ATTRIBUTES
 from planner.steptime.model_facts import model_facts
+from planner.steptime.splitting import heads_divide
 
 CATALOG = load_catalog()
 BARE = accelerator(id="card", link=AcceleratorLink(kind="none", domain=1, source="sample"))
@@ -251,14 +250,13 @@ def real(model, gpus=None, memory_headroom=0.1, prices=None, **precision):
     def holds(items):
         return memory_fit(specifications(items), traffic, memory_headroom, 0.0).max_sequences
 
-    start_s = time.perf_counter()
     found = enumerate_candidates(found_space, lots, holds)
-    return found, holds(found.configurations), time.perf_counter() - start_s
+    return found, holds(found.configurations)
 
 
 def test_deepseek_r1_in_fp8_takes_16_cards_of_80_gb():
     """671 GB of weights: 8 x 80 GB = 640 GB are too few whatever the layout."""
-    found, held, _ = real("deepseek-r1", ["h100-sxm", "a100-sxm"])
+    found, held = real("deepseek-r1", ["h100-sxm", "a100-sxm"])
     assert {item.weights.id for item in found.configurations} == {"fp8"}
     runs = [item.gpus for item, sequences in zip(found.configurations, held, strict=True) if sequences > 0]
     assert min(runs) == 16
@@ -266,7 +264,7 @@ def test_deepseek_r1_in_fp8_takes_16_cards_of_80_gb():
 
 
 def test_70b_in_16_bit_never_lies_on_one_card_of_80_gb():
-    found, held, _ = real("llama-3.3-70b", ["h100-sxm"], weights=("bf16",))
+    found, held = real("llama-3.3-70b", ["h100-sxm"], weights=("bf16",))
     assert min(item.gpus for item, n in zip(found.configurations, held, strict=True) if n > 0) > 1
     # 141 GB over two cards of 85.5 GB at 90 %: 77 GB hold 70.6 GB and little more.
     assert set(found.attributes["smallest_tp_that_fits"]) == {2}
@@ -274,14 +272,8 @@ def test_70b_in_16_bit_never_lies_on_one_card_of_80_gb():
 
 def test_every_name_is_unique():
     for model in ("llama-3.3-70b", "deepseek-v3"):
-        found, _, _ = real(model)
+        found, _ = real(model)
         assert len(set(found.names)) == len(found)
     instances = market_lots(Fleet(), CATALOG.accelerator, CATALOG.price_lists)
     both = enumerate_candidates(space(model=EXPERTS, find_format=FORMATS.get), instances, holds_at_least(16))
     assert len(set(both.names)) == len(both)
-
-
-def test_all_accelerators_take_a_tenth_of_a_second():
-    """Half of that is usual; the best of three, on a machine that others share."""
-    best_s = min(real("llama-3.3-70b")[2] for _ in range(3))
-    assert best_s < 0.3

@@ -94,3 +94,13 @@ def test_the_solver_agrees(seed):
         plan.replicas, plan.usd_per_h, plan.power_w,
     )  # fmt: skip
     assert answer.gpus == {"box": plan.gpus}
+
+
+def test_rates_that_hold_for_some_numbers_of_replicas_only():
+    def replicas(need):
+        plans = [single_plan(one, supply(), demand(need)) for one in table]
+        return [plan and plan.replicas for plan in plans]
+
+    table = [option(rate="4", replicas_to=2), option(rate="2", replicas_from=3)]
+    assert replicas("9") == [None, 5]  # three of the first would be needed: it holds for two
+    assert replicas("3") == [1, 3]

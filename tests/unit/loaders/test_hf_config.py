@@ -187,6 +187,12 @@ def test_native_format(tmp_path: Path, quantization: dict[str, Any], native: str
     assert read_hf_config(write(tmp_path, values)).native_format == native
 
 
+@pytest.mark.parametrize(("section", "scales"), [({}, "row"), ({"weight_block_size": [128, 128]}, "block")])
+def test_a_size_of_blocks_means_one_scale_a_block(tmp_path: Path, section: dict[str, Any], scales: str):
+    values = config("llama-2-7b") | {"quantization_config": {"quant_method": "fp8"} | section}
+    assert read_hf_config(write(tmp_path, values)).fp8_scales == scales
+
+
 def test_unknown_quantization_names_the_nearest(tmp_path: Path):
     values = config("llama-2-7b") | {"quantization_config": {"quant_method": "gptk"}}
     (fault,) = faults(write(tmp_path, values))

@@ -46,6 +46,23 @@ def test_serving_layout_shortens_lengths(tmp_path):
     }  # fmt: skip
     (row,) = read_measurements(table(tmp_path, [values], SERVING))
     assert (row.input_tokens, row.output_tokens, row.speculation) == (900, 90, "on")
+    assert not row.equal_lengths
+    (row,) = read_measurements(table(tmp_path, [values | {"length_factor": "1.0"}], SERVING))
+    assert (row.input_tokens, row.equal_lengths) == (1000, True)
+
+
+def test_attention_parallelism_of_a_pool_is_a_switch(tmp_path):
+    """0 and 1 are off and on: over all GPUs of a worker; a larger number is the degree."""
+    values = {
+        "id": "S1", "engine": "trtllm", "model": "m", "gpu": "g", "mode": "disagg", "weight_precision": "fp8",
+        "isl": "1000", "osl": "100", "concurrency": "4", "speculation": "none", "prefill_tp": "4",
+        "prefill_workers": "1", "decode_tp": "8", "decode_workers": "2", "prefill_attention_dp": "1",
+        "decode_attention_dp": "0",
+    }  # fmt: skip
+    (row,) = read_measurements(table(tmp_path, [values], SERVING))
+    assert (row.prefill.attention_dp, row.decode.attention_dp) == (4, 0)
+    (row,) = read_measurements(table(tmp_path, [values | {"decode_attention_dp": "2"}], SERVING))
+    assert row.decode.attention_dp == 2
 
 
 @pytest.mark.parametrize(

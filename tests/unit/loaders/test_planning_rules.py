@@ -127,4 +127,4 @@ def test_an_overlay_adds_and_replaces(tmp_path):
 def test_declared_attributes_are_used_or_reserved():
     used = {name for rule in RULES.values() for name in rule.attributes()}
     assert used <= set(ATTRIBUTES)
-    assert set(ATTRIBUTES) - used == {"weights_format", "kv_format", "engine"}
+    assert set(ATTRIBUTES) - used == {"kv_format"}

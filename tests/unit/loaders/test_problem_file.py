@@ -96,8 +96,32 @@ ONE_CHANGE = {
     "unknown key": (
         ("slo:", "slos:"),
         "x.yaml:7: workloads.chat.slos: found an unknown key, expected one of name, model, archetype, demand, "
-        "lengths, slo, precision, prefix_cache_hit, engine, lora, images, buckets, min_replicas, redundancy, "
-        'headroom, storage. Maybe "slo"?',
+        "lengths, slo, precision, prefix_cache_hit, prefix_cache, kv_offload, kv_eviction, trim, engine, "
+        "speculation, experts, lora, images, buckets, min_replicas, redundancy, headroom, storage. "
+        'Maybe "slo"?',
+    ),
+    "draft model without a name": (
+        (LENGTHS, LENGTHS + "\n    speculation: {kind: draft-model, acceptance: 70 %}"),
+        "x.yaml:7: workloads.chat.speculation: found draft-model without draft, expected draft: the smaller "
+        "model.",
+    ),
+    "draft model with another kind": (
+        (LENGTHS, LENGTHS + "\n    speculation: {kind: ngram, acceptance: 70 %, draft: llama-3.1-8b}"),
+        "x.yaml:7: workloads.chat.speculation: found draft or weights with kind ngram, expected them with kind "
+        "draft-model only.",
+    ),
+    "unknown draft model": (
+        (LENGTHS, LENGTHS + "\n    speculation: [{kind: draft-model, draft: llama-3.1-8, acceptance: 70 %}]"),
+        'x.yaml:7: workloads.chat.speculation.0.draft: found "llama-3.1-8", expected a model of the catalog. '
+        'Maybe "llama-3.1-8b"?',
+    ),
+    "drafts that are never accepted": (
+        (LENGTHS, LENGTHS + "\n    speculation: {kind: ngram, acceptance: 0 %}"),
+        'x.yaml:7: workloads.chat.speculation.acceptance: found "0 %", expected a number above 0.',
+    ),
+    "experts without a number": (
+        (LENGTHS, LENGTHS + "\n    experts: {}"),
+        "x.yaml:7: workloads.chat.experts: found neither key, expected imbalance, capacity_factor or both.",
     ),
     "unknown model": (
         ("llama-3.3-70b", "llama-3.3-70"),
@@ -226,7 +250,8 @@ ONE_CHANGE = {
     ),
     "no form of demand": (
         ("{peak_rps: 40}", "{mean_rps: 3}"),
-        "x.yaml:5: workloads.chat.demand: found 0 forms of demand, expected one of peak_rps, hourly_rps, trace.",
+        "x.yaml:5: workloads.chat.demand: found 0 forms of demand, "
+        "expected one of peak_rps, hourly_rps, trace, sessions.",
     ),
     "missing key": (
         ("    demand: {peak_rps: 40}\n", ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.performance.closed_loop import closed_loop, steady_step_s
+from planner.performance.closed_loop import closed_loop, clumping_fraction, steady_step_s
 from planner.steptime.build import build_specs
 from planner.steptime.step import total_step_s
 from tests import step_samples as samples
@@ -57,6 +57,21 @@ def test_what_waits_before_the_first_token_does_not_wait_between_tokens(specs):
     plain = total_step_s(specs, ZERO, clumped.decode_sequences, 1050.0)
     assert clumped.output_tokens_per_s[0] == spread.output_tokens_per_s[0]
     assert clumped.tpot_s[0] == pytest.approx((spread.tpot_s[0] + plain[0]) / 2)
+
+
+def test_requests_of_different_lengths_scatter():
+    assert clumping_fraction(7.0, 0.1, 1.0) == pytest.approx(0.1)
+
+
+def test_requests_that_come_back_together_wait_for_half_of_the_others():
+    # All eight together: 0, 1, .. 7 prompts in front, 3.5 on average.
+    assert 7.0 * clumping_fraction(7.0, 0.1, 100.0) == pytest.approx(3.5)
+    # Five of them together, three scattered.
+    assert 7.0 * clumping_fraction(7.0, 0.1, 5.0) == pytest.approx(2.0 + 0.3)
+
+
+def test_a_lonely_request_waits_for_nobody():
+    assert 0.0 * clumping_fraction(0.0, 0.1, 5.0) == 0.0
 
 
 def test_drafts_add_work_and_emit_more(specs):

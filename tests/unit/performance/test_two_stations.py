@@ -8,13 +8,14 @@ import pytest
 from planner.performance.two_stations import two_stations
 
 
-def loop(customers, servers=2.0, service=0.5, think=4.0):
+def loop(customers, servers=2.0, service=0.5, think=4.0, **batch):
     return two_stations(
         np.array([customers]),
         np.array([service]),
         np.array([servers]),
         lambda d: np.full(d.shape, think),
         0.0,
+        **batch,
     )
 
 
@@ -32,3 +33,20 @@ def test_little_s_law(customers):
 
 def test_a_flood_is_served_at_the_rate_of_the_servers():
     assert loop(2000.0).rate_rps[0] == pytest.approx(2 / 0.5, rel=0.01)
+
+
+def test_prompts_that_wait_share_steps():
+    """Four in one step take 0.8 s, 0.2 s each, where one alone takes 0.5 s."""
+    shared = {"most_prompts": np.array([4.0]), "full_service_s": np.array([0.2])}
+    assert loop(1.0, **shared).wait_s[0] == pytest.approx(0.5)
+    assert loop(2000.0, **shared).rate_rps[0] == pytest.approx(2 / 0.2, rel=0.01)
+    found = loop(16.0, **shared)
+    assert found.wait_s[0] < loop(16.0).wait_s[0]
+    assert found.rate_rps[0] * (found.wait_s[0] + found.think_s[0]) == pytest.approx(16.0)
+
+
+def test_two_in_a_step_share_its_fixed_part():
+    """S = 0.5 = 0.4 fixed + 0.1 a prompt: 0.3 s each for two in one step, 0.2 s for the four that fit."""
+    shared = {"most_prompts": np.array([4.0]), "full_service_s": np.array([0.2])}
+    found = loop(1e4, servers=1e4 / 2, think=1e-9, **shared)
+    assert found.wait_s[0] == pytest.approx(0.5 + 2 * 0.3, rel=0.01)

@@ -9,6 +9,7 @@ import pytest
 
 from planner.performance.user_factors import evidence, row_factors, sigma_log, user_factor
 from planner.schema.catalog import Parameter, UserFactor
+from planner.schema.configuration import Drafting
 from tests import step_samples as samples
 
 
@@ -83,3 +84,16 @@ def test_a_format_of_its_own_wins_and_the_first_of_equals():
     later = factor(PLAIN, weights=PLAIN.weights.id, step_factor=3.0)
     assert user_factor(configuration(factor(PLAIN), own, later)).step_factor == 2.0
     assert user_factor(configuration(factor(PLAIN), factor(PLAIN, step_factor=4.0))).step_factor == 1.5
+
+
+def test_drafts_widen_what_is_known_of_steps_and_not_of_the_first_token():
+    drafts = Drafting("ngram", 3, 0.5, None, None, 0.0, 0.0, sigma_log=0.15)
+    drafted, own = replace(PLAIN, drafting=drafts), replace(configuration(factor(PLAIN)), drafting=drafts)
+    assert sigma_log(drafted) == pytest.approx(
+        {"throughput": math.hypot(0.3, 0.15), "tpot": math.hypot(0.2, 0.15), "ttft": 0.4}
+    )
+    assert sigma_log(own)["tpot"] == pytest.approx(math.hypot(0.1, 0.15))
+    found = row_factors([PLAIN, drafted], 0.84)
+    assert found.step[1] == pytest.approx(math.exp(0.84 * (0.25 - 0.2)))
+    # The margin of TTFT stays what it was: its steps have the wider one already.
+    assert found.first_token[1] * found.step[1] == pytest.approx(found.first_token[0] * found.step[0])

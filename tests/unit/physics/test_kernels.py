@@ -27,3 +27,9 @@ def test_other_mixers(counts, expected):
 def test_shared_experts_add_launches():
     assert kernels.relative_moe_kernels(0.0) == 1.0
     assert kernels.relative_moe_kernels(1.0) == pytest.approx(1.5)
+
+
+def test_scaling_the_inputs_of_products_is_one_launch_each():
+    counts = (10.0, 0.0, 0.0, 0.0, 0.0, 10.0)
+    assert kernels.relative_layer_kernels(*counts, 1.0, 1.0) == pytest.approx(15 / 11)
+    assert kernels.relative_layer_kernels(*counts, 0.0, 1.0) == pytest.approx(13 / 11)

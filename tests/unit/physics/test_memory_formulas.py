@@ -31,11 +31,6 @@ def test_activations():
     assert memory.vision_bytes(1, 4000 * 1024, 2, 3) == 24_576_000
 
 
-def test_adapters():
-    # 8 adapters of rank 16 on 32 layers whose adapted matrices sum to 20,480 in + out, 16 bit, two ranks.
-    assert memory.adapter_bytes(8, 16, 20_480, 32, 2, 2) == 8 * 16 * 20_480 * 32
-
-
 def test_limits_take_the_tighter_not_both():
     assert memory.usable_bytes(100.0, 0.9, 0.2) == 80.0
     assert memory.usable_bytes(100.0, 0.9, 0.05) == 90.0

@@ -70,7 +70,7 @@ def test_infeasible_names_what_stands_in_the_way(no_plan):
     assert "121 ms, 21 % over" in words
     assert "143 GB, 4.5 % over" in words
     assert "budget and ttft:chat" in words
-    assert "ttft:chat from 100 ms to 121 ms: then 47.50 USD/h" in words
+    assert "ttft:chat 100 ms 121 ms (+21 %) 47.50 USD/h" in words
     assert "Buy" not in words
 
 

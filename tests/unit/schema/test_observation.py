@@ -57,8 +57,12 @@ NAMES = [
 ]
 
 
+MORE_NAMES = ["fleet_utilization_ratio", "gpu_types", "driver_version", "cuda_version"]
+"""Asked for by rules of the manuals beyond those names."""
+
+
 def test_names_are_the_closed_list():
-    assert sorted(Observation.model_fields) == sorted(NAMES)
+    assert sorted(Observation.model_fields) == sorted([*NAMES, *MORE_NAMES])
 
 
 def test_everything_is_optional_and_null_differs_from_absent():

@@ -33,6 +33,13 @@ def test_factors_of_other_architectures_do_not_matter():
     assert total_step_s(other, ZERO, 4.0, 100.0)[0] == total_step_s(plain, ZERO, 4.0, 100.0)[0]
 
 
+def test_a_slower_host_takes_longer_for_each_step_and_sequence():
+    slow = changed(architectures={"hopper": {"host": samples.number(3.0)}})
+    plain = build_specs([samples.configuration()])
+    added = step_time_s(slow, ZERO, 4.0, 100.0).fixed_s - step_time_s(plain, ZERO, 4.0, 100.0).fixed_s
+    assert added[0] == pytest.approx(2 * (1e-3 + 4 * 1e-6))  # twice more of a step and of four sequences
+
+
 def test_a_step_cannot_be_faster_than_the_host_dispatches_it():
     item = samples.configuration()
     engines = {name: dict(table) for name, table in item.calibration.engines.items()}

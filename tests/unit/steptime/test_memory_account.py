@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from planner.schema.configuration import AdapterSlots
 from planner.steptime.build import build_specs
 from planner.steptime.memory import max_sequences, memory_account, sequence_bytes
 from tests import step_samples as samples
@@ -37,9 +38,13 @@ def test_one_gpu_by_hand():
 def test_parts_sum_to_the_capacity():
     layouts = [{}, {"tp": 4}, {"pp": 2}, {"attention_dp": 2}]
     specs = build_specs(
-        [samples.configuration(model=m, **layout) for m in samples.MODELS for layout in layouts]
+        [
+            samples.configuration(model=m, adapters=AdapterSlots(4, 16), **layout)
+            for m in samples.MODELS
+            for layout in layouts
+        ]
     )
-    got = memory_account(specs, np.arange(len(specs)), 0.2, 4.0, 16.0)
+    got = memory_account(specs, np.arange(len(specs)), 0.2)
     parts = got.weights_bytes + got.kv_cache_bytes + got.activations_bytes + got.framework_bytes
     np.testing.assert_allclose(parts + got.adapters_bytes + got.free_bytes, got.capacity_bytes)
 
@@ -106,11 +111,14 @@ def test_a_second_copy_while_loading_may_be_what_breaks():
 
 
 def test_adapters_by_hand():
-    specs = build_specs([samples.configuration()])
-    got = memory_account(specs, ZERO, 0.0, 3.0, 8.0)
+    items = [samples.configuration(adapters=AdapterSlots(3, 8), tp=tp) for tp in (1, 2)]
+    got = memory_account(build_specs(items), np.array([0, 1]))
     attention = 2 * (1000 + 1000) + 2 * 1000 + 400
     feed_forward = 3 * (1000 + 4000)
     assert got.adapters_bytes[0] == 3 * 8 * 4 * (attention + feed_forward) * 2
+    # Seven factors are as wide as the hidden state and whole on every rank; the others are halved.
+    halved = (attention + feed_forward - 7 * 1000) / 2
+    assert got.adapters_bytes[1] == 3 * 8 * 4 * (7 * 1000 + halved) * 2
 
 
 def test_images_take_activation_memory():

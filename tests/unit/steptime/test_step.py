@@ -249,6 +249,15 @@ def test_prompt_alone_passes_the_stages_one_after_the_other():
     assert prompt_alone_s(staged, ZERO, 1000.0)[0] == pytest.approx(alone + again_s + handed_s)
 
 
+def test_a_prompt_stays_on_one_attention_rank_and_the_others_have_one_too():
+    ranks = one(attention_dp=4)
+    four = step_time_s(ranks, ZERO, 0.0, 0.0, 4000.0, 500.0, 4.0)
+    assert prompt_alone_s(ranks, ZERO, 1000.0)[0] == pytest.approx(four.total_s[0])
+    # Nobody shares its attention: as long as on a single GPU.
+    alone = step_time_s(one(), ZERO, 0.0, 0.0, 1000.0, 500.0, 1.0)
+    assert four.prefill_attention_s[0] == pytest.approx(alone.prefill_attention_s[0])
+
+
 def test_cached_prompt_tokens_are_attended_to_but_not_computed():
     specs = one()
     cached = prompt_alone_s(specs, ZERO, 1000.0, 600.0)[0]

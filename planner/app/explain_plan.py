@@ -1,0 +1,84 @@
+"""Why a plan is what it is, why not something else, and how its numbers came about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from planner.app.run import Run
+from planner.app.session import Session
+from planner.app.versus_plan import why_not
+from planner.errors import input_error
+from planner.explain.monitoring import targets
+from planner.explain.sizing.steps import steps as sizing_steps
+from planner.loaders.catalog import load_catalog
+from planner.loaders.plan_file import load_plan
+from planner.loaders.problem import load_problem_document
+from planner.loaders.rules import load_planning_rules
+from planner.schema.catalog import Judgement
+from planner.schema.catalog_index import Catalog
+from planner.schema.explanation import Explanation
+from planner.schema.plan import Plan
+from planner.schema.policy import Alarms, RulesOfThumb
+
+
+def explain_plan(
+    path: Path,
+    *,
+    candidate: str | None = None,
+    steps: bool = False,
+    overlays: tuple[Path, ...] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Explanation:
+    """The reasons of a plan document.
+
+    Everything but ``candidate`` is told from the document alone; a candidate is judged by posing the
+    problem again that the document carries.
+
+    Args:
+        path: the plan.
+        candidate: a GPU type, or the name of an option: why not that?
+        steps: the sizing steps in order.
+        overlays: catalog folders of the user.
+        progress: told about long steps.
+
+    Raises:
+        InputError: no plan, or a candidate that the problem does not know.
+    """
+    plan, catalog = load_plan(path), load_catalog(overlays)
+    limits = alarms(catalog)
+    told = Explanation(
+        plan=plan,
+        steps=sizing_steps(plan, RulesOfThumb.of(_judgement(catalog, "sizing")), limits) if steps else (),
+        targets=targets(plan, limits),
+    )
+    if candidate is None:
+        return told
+    session = session_of(plan, path, catalog, overlays)
+    answer, worth = why_not(session, plan, candidate, Run(progress=progress))
+    return told.model_copy(update={"asked": candidate, "answer": answer, "worth": worth})
+
+
+def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, ...]) -> Session:
+    """The problem that a plan answers, as it stands in the document.
+
+    Raises:
+        InputError: the document's problem no longer fits the catalog, or a file it names is gone.
+    """
+    rules = load_planning_rules(overlays)
+    where = f"{path}: inputs.problem"
+    values = plan.inputs.problem
+    problem = load_problem_document(values, catalog, where, path.parent, [rule.id for rule in rules])
+    return Session(problem, values, path.parent, catalog, rules, where)
+
+
+def alarms(catalog: Catalog) -> Alarms:
+    """How far a running fleet may depart from its plan."""
+    return Alarms.of(_judgement(catalog, "monitoring"))
+
+
+def _judgement(catalog: Catalog, name: str) -> Judgement:
+    entry = catalog.find("judgement", name)
+    if not isinstance(entry, Judgement):
+        raise input_error("catalog/judgement", name, "no file", f"{name}.yaml")
+    return entry

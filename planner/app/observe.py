@@ -1,0 +1,140 @@
+"""What is seen in production: from a file of values, pages of metrics, or a Prometheus server."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.errors import input_error
+from planner.schema.readings import Note, Readout, Series
+
+if TYPE_CHECKING:
+    from planner.loaders.metric_names import MetricNames
+    from planner.loaders.scrape import Scrape
+
+AUTHORIZATION = "PLANNER_PROMETHEUS_AUTHORIZATION"
+"""Environment variable with the value of the Authorization header, such as ``Bearer …``."""
+RANGE_S = 300
+"""Window of rates on a Prometheus server: five minutes hold several scrapes of any usual interval."""
+MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 3600.0
+MIN_RANGE_S, MAX_RANGE_S = 1, 7 * 86400
+MAX_SOURCES = 100
+
+
+def observed(observed_file: Path) -> Readout:
+    """The values in a YAML or JSON file, taken as exact.
+
+    Raises:
+        InputError: everything wrong with the file.
+    """
+    from planner.loaders.observed import load_observed
+
+    return load_observed(observed_file)
+
+
+def from_metrics(
+    sources: Sequence[str],
+    interval_s: float | None = None,
+    selector: str = "",
+    overlays: Sequence[Path] = (),
+) -> Readout:
+    """What pages of metrics say: engines, routers and GPUs together, several replicas of each.
+
+    Rates, and percentiles of now, need two samples. An address is fetched twice with ``interval_s`` in
+    between. Two files are two samples of one server, in their order, where they hold the same series and
+    nothing in them says otherwise (times of birth that differ, counters that fell while others rose); with
+    ``interval_s`` two files of the same series always are. All other files are servers of their own. From a
+    single sample come gauges, and averages since the server started, which a note says.
+
+    Args:
+        sources: Files, ``-`` for standard input, addresses.
+        interval_s: Seconds between two samples.
+        selector: Matchers of labels, such as ``model_name="llama"``.
+        overlays: Catalog overlays, for names of other exporters.
+
+    Raises:
+        InputError: what cannot be read or fetched, with limits on time and size; an impossible interval.
+    """
+    from planner.loaders.metric_names import load_metric_names
+    from planner.loaders.pairs import series_of
+    from planner.loaders.readout import read_out
+    from planner.loaders.selector import parse_selector
+
+    where = "planner diagnose"
+    if not 1 <= len(sources) <= MAX_SOURCES:
+        raise input_error(where, "--metrics", f"{len(sources)} sources", f"one to {MAX_SOURCES}")
+    if list(sources).count("-") > 1:
+        raise input_error(where, "--metrics", "standard input twice", "each source once")
+    if interval_s is not None and not MIN_INTERVAL_S <= interval_s <= MAX_INTERVAL_S:
+        expected = f"{MIN_INTERVAL_S} to {MAX_INTERVAL_S:.0f} s between two samples"
+        raise input_error(where, "--interval", f"{interval_s:g} s", expected)
+    chosen = parse_selector(selector)
+    names = load_metric_names(overlays)
+    series, notes = series_of(_scrapes(sources, interval_s, names), names.types(), interval_s)
+    kept = [one for one in series if chosen.holds(one.labels)]
+    return read_out(names.exporters, kept, [*notes, *_left_out(kept, series, selector)])
+
+
+def _left_out(kept: Sequence[Series], series: Sequence[Series], selector: str) -> list[Note]:
+    if series and not kept:
+        return [Note("missing", f"no series has the labels {selector}")]
+    return []
+
+
+def _scrapes(
+    sources: Sequence[str], interval_s: float | None, names: MetricNames
+) -> list[tuple[Scrape, Scrape | None]]:
+    """Each source, with its second sample where it was fetched twice; files are read first."""
+    from planner.loaders import http, scrape
+
+    wanted = names.types()
+    urls = [source for source in sources if http.is_url(source)]
+    for url in urls:
+        http.check_url(url, scrape.EXPECTED)
+    files = {source: scrape.read_file(source, wanted) for source in sources if source not in urls}
+    later: dict[str, scrape.Scrape] = {}
+    with http.client() as opened:
+        start = time.monotonic()
+        first = {url: scrape.fetch_page(opened, url, wanted) for url in urls}
+        if urls and interval_s is not None:
+            time.sleep(max(0.0, start + interval_s - time.monotonic()))
+            later = {url: scrape.fetch_page(opened, url, wanted) for url in urls}
+    return [((files | first)[source], later.get(source)) for source in dict.fromkeys(sources)]
+
+
+def from_prometheus(
+    url: str, range_s: float = RANGE_S, selector: str = "", overlays: Sequence[Path] = ()
+) -> Readout:
+    """What a Prometheus server has stored about known exporters, over a range that ends now.
+
+    The header Authorization is taken from the environment variable ``PLANNER_PROMETHEUS_AUTHORIZATION``.
+
+    Raises:
+        InputError: no answer, no access, no Prometheus; a selector or range that cannot be.
+    """
+    from planner.loaders import http, prometheus
+    from planner.loaders.metric_names import load_metric_names
+    from planner.loaders.readout import read_out
+    from planner.loaders.selector import parse_selector
+
+    http.check_url(url, "the address of a Prometheus server")
+    if not MIN_RANGE_S <= range_s <= MAX_RANGE_S:
+        raise input_error("planner diagnose", "--range", f"{range_s:g} s", f"{MIN_RANGE_S} s to 7 days")
+    chosen = parse_selector(selector)
+    names = load_metric_names(overlays)
+    with http.client(_authorization()) as opened:
+        series, notes = prometheus.query_series(
+            opened, url, names, range_s=max(1, round(range_s)), selector=chosen
+        )
+    return read_out(names.exporters, series, notes)
+
+
+def _authorization() -> dict[str, str]:
+    value = os.environ.get(AUTHORIZATION, "").strip()
+    if not value.isascii() or not value.isprintable():
+        # The value is a secret: it is not shown.
+        raise input_error(AUTHORIZATION, "", "characters that no header holds", "such as Bearer and a token")
+    return {"Authorization": value} if value else {}

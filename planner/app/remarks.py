@@ -1,0 +1,100 @@
+"""What to mind about a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from planner import numbers
+from planner.app.case import Case
+from planner.app.chosen import Chosen
+from planner.app.pool_remarks import artifacts, option_remarks
+from planner.app.reuse import remarks as reuse_remarks
+from planner.candidates.attributes import unpacked, weights_native
+from planner.performance.spread import IN_WORDS, spread_class
+from planner.schema.choice import Choice
+from planner.schema.plan import Pool
+
+
+def warnings(
+    cases: Mapping[str, Case],
+    pools_: Sequence[Pool],
+    choice: Choice,
+    chosen: Chosen,
+    network_is_stated: bool,
+) -> tuple[str, ...]:
+    """What to mind about a plan, in sentences."""
+    lines = [f"{name}: no price is known, so it was not considered" for name in chosen.unpriced]
+    for case in cases.values():
+        if case.own_model and case.model.note:
+            lines.append(f"{case.model.id}: {case.model.note}")
+        lines += reuse_remarks(case, pools_)
+    for pool in pools_:
+        memory = pool.memory_bytes
+        if pool.role != "prefill" and memory is not None and memory.kv_cache < 0.1 * memory.capacity:
+            lines.append(
+                f"{pool.id}: KV cache has {memory.kv_cache / 1e9:.1f} GB, under 10 % of the memory; "
+                "a few GB more or less change the batch a lot"
+            )
+    lines += [*_remarks(chosen, pools_), *_apart(cases, pools_, chosen, network_is_stated)]
+    places = sorted(
+        {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
+    )
+    if len(places) > 1:
+        lines.append(
+            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or "
+            "search.mix: false keep it together"
+        )
+    if not choice.exact:
+        lines.append("prices or rates were rounded to the safe side for the solver")
+    return tuple(lines)
+
+
+def warnings_without_plan(choice: Choice) -> tuple[str, ...]:
+    """What to mind about an answer that is none."""
+    cut = ("the time limit ended the search before there was an answer",)
+    return cut if choice.status == "unknown" else ()
+
+
+def _remarks(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
+    """What to mind about the options of each pool, and where predictions rest on no rows of their kind."""
+    lines: list[str] = []
+    items = []
+    for pool in pools_:
+        placed = chosen.found[pool.option][1]
+        part = chosen.part(placed)
+        item = part.evaluation.candidates.configurations[placed.configuration]
+        items.append(item)
+        lines += option_remarks(pool, item, part.case.traffic)
+        if not weights_native(item):
+            lines.append(f"{pool.id}: {unpacked(item)}")
+        name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
+        if name in IN_WORDS and pool.evidence == "modelled":
+            lines.append(f"{pool.id}: {IN_WORDS[name]}; benchmark it before you buy")
+    return [*lines, *artifacts(pools_, items)]
+
+
+def _apart(
+    cases: Mapping[str, Case], pools_: Sequence[Pool], chosen: Chosen, network_is_stated: bool
+) -> Iterator[str]:
+    """What network and router must do, and what was not counted on, where prompts are served apart."""
+    if not network_is_stated and any(pool.role == "prefill" for pool in pools_):
+        pair = next(iter(next(iter(chosen.apart.values())).pairs.values()))
+        rate = pair.given.network_bytes_per_s / 1e9
+        yield (
+            f"KV caches go from prefill to decode workers at {rate:.0f} GB/s a GPU, the rate of a cluster "
+            "fabric; state fleet.network if yours is slower"
+        )
+    for pool in pools_:
+        placed = chosen.found[pool.option][1]
+        if placed.role != "prefill":
+            continue
+        division = chosen.apart[placed.workload].sides[placed.side].division
+        if division.local_tokens:
+            share = numbers.share(1.0 - chosen.sent_fraction(placed))
+            yield (
+                f"{pool.id}: the router sends prompts of up to {division.local_tokens} tokens straight to "
+                f"decode ({share} of all); rates of this pool count them too"
+            )
+    for name in chosen.apart:
+        if cases[name].traffic.reuse is not None:
+            yield f"{name}: served apart, no prefix is counted on whose hits depend on the number of replicas"

@@ -1,0 +1,62 @@
+"""What a change of the problem does to the plan."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from planner.errors import input_error
+from planner.explain.difference import difference
+from planner.schema.answers import Sweep, SweepRow, WhatIf
+
+if TYPE_CHECKING:
+    from planner.app.run import Run
+    from planner.app.session import Session
+
+MOST_ROWS = 1000
+"""Combinations of one sweep."""
+
+
+def what_if(session: Session, changes: Mapping[str, Any], run: Run) -> WhatIf:
+    """The plan before and after changes by path.
+
+    Raises:
+        InputError: paths that lead nowhere, and everything wrong with the changed problem.
+    """
+    changed = session.changed(changes)
+    before, after = session.plan(run), changed.plan(run)
+    return WhatIf(before=before, after=after, difference=difference(before, after))
+
+
+def sweep(session: Session, axes: Mapping[str, Sequence[Any]], run: Run) -> Sweep:
+    """The plan at every combination of values; every combination is checked before the first is planned.
+
+    Raises:
+        InputError: more than `MOST_ROWS` combinations, and as for `what_if`.
+    """
+    number = 1
+    for values in axes.values():
+        number *= len(values)
+    if number > MOST_ROWS:
+        raise input_error("--sweep", "", f"{number} combinations", f"at most {MOST_ROWS}")
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    sessions = [session.changed(point, "--sweep") for point in points]
+    return Sweep(
+        rows=tuple(
+            SweepRow(set={path: _plain(value) for path, value in point.items()}, plan=changed.plan(run))
+            for point, changed in zip(points, sessions, strict=True)
+        )
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and abs(value) < 2**53 else float(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value

@@ -1,0 +1,1 @@
+"""The production debugger: a graph made from rules, walked over what was observed."""

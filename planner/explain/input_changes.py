@@ -1,0 +1,83 @@
+"""Keys of the problem that differ between two plans, by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from planner.schema.plan import Difference
+
+_ABSENT = object()
+_SHOWN_CHARACTERS = 60
+"""Longer values are left out of the sentence; the entry still has them."""
+
+
+def input_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """One entry a key, in the order of the later problem; list items are named as in ``--set``."""
+    return tuple(_entry(path, old, new) for path, old, new in _walk("", before, after))
+
+
+def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    mine, theirs = _named(before), _named(after)
+    if mine is not None and theirs is not None:
+        for name in dict.fromkeys([*theirs, *mine]):
+            inner = f"{path}.{name}" if path else name
+            yield from _walk(inner, mine.get(name, _ABSENT), theirs.get(name, _ABSENT))
+    elif not _same(before, after):
+        yield path, before, after
+
+
+def _named(value: Any) -> Mapping[str, Any] | None:
+    """Things with names below a key: those of a mapping, or the items of a list that have a name."""
+    if isinstance(value, Mapping):
+        return {str(key): inner for key, inner in value.items()}
+    if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+        names = [str(item.get("name", "")) for item in value]
+        if all(names) and len(set(names)) == len(names):
+            return dict(zip(names, value, strict=True))
+    return None
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Equal, or the same number written in two ways."""
+    if _ABSENT in (before, after) or isinstance(before, bool) or isinstance(after, bool):
+        return before is after
+    if before == after:
+        return True
+    try:
+        return Decimal(str(before)) == Decimal(str(after))
+    except InvalidOperation:
+        return False
+
+
+def _entry(path: str, before: Any, after: Any) -> Difference:
+    if before is _ABSENT:
+        sentence = f"{path} is {_shown(after)}; before, it was not set."
+    elif after is _ABSENT:
+        sentence = f"{path} is not set; before, it was {_shown(before)}."
+    else:
+        sentence = f"{path} is {_shown(after)}; before, {_shown(before)}."
+    return Difference(what=f"input:{path}", before=_plain(before), after=_plain(after), text=sentence)
+
+
+def _shown(value: Any) -> str:
+    words = str(_flow(value))
+    return words if len(words) <= _SHOWN_CHARACTERS else "something longer"
+
+
+def _plain(value: Any) -> bool | int | float | str | None:
+    if value is _ABSENT or value is None:
+        return None
+    return value if isinstance(value, bool | int | float) else _flow(value)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line, as in a problem file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_flow(inner) for inner in value) + "]"
+    return str(value)

@@ -1,0 +1,95 @@
+"""Pools and fleets in a few words, the same on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from planner import numbers
+from planner.schema.plan import Plan, Pool
+
+
+def listing(words: Sequence[str], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def layout(tp: int, pp: int, ep: int = 1, attention_dp: int = 1) -> str:
+    """Degrees of parallelism, without those that are one: ``TP 4, PP 2``."""
+    degrees = (("TP", tp), ("PP", pp), ("EP", ep), ("attention-DP", attention_dp))
+    named = [f"{name} {degree}" for name, degree in degrees if degree > 1]
+    return ", ".join(named) or "one GPU"
+
+
+def pool_layout(pool: Pool) -> str:
+    """The same of a pool."""
+    return layout(pool.tp, pool.pp, pool.ep, pool.attention_dp)
+
+
+def offer(pool: Pool) -> str:
+    """Where the pool is bought."""
+    if pool.offer is None:
+        return "at the given price"
+    taken = pool.offer
+    return f"{taken.provider} {taken.instance}, {taken.region}"
+
+
+def speculation(pool: Pool) -> str:
+    """``3 drafts a step by ngram``; empty without speculation."""
+    taken = pool.speculation
+    return (
+        ""
+        if taken is None
+        else f"{numbers.count(taken.tokens, 'draft')} a step by {taken.draft or taken.kind}"
+    )
+
+
+def is_measured(pool: Pool) -> bool:
+    """Rates come from a table: layout, formats and batch are not known."""
+    return pool.evidence == "measured"
+
+
+def described(pool: Pool) -> str:
+    """``3 replicas of h200-sxm (TP 2, weights fp8, KV fp8, batch 64)``."""
+    replicas = numbers.count(pool.replicas, "replica")
+    if is_measured(pool):
+        return f"{replicas} of {pool.option} on {pool.gpu}"
+    drafts = f", {speculation(pool)}" if pool.speculation is not None else ""
+    return (
+        f"{replicas} of {pool.gpu} ({pool_layout(pool)}, weights {pool.weights}, KV {pool.kv}, "
+        f"batch {pool.max_batch:,}{drafts})"
+    )
+
+
+def fleet(plan: Plan) -> str:
+    """``9 × b200-sxm and 4 × l40s``; the larger count first."""
+    ordered = sorted(plan.gpus.items(), key=lambda item: (-item[1], item[0]))
+    return listing([f"{count:,} × {gpu}" for gpu, count in ordered if count])
+
+
+def carried_rps(pools: Iterable[Pool]) -> dict[str, float]:
+    """What the pools carry together, by role: prefill and decode each see every request."""
+    carried: dict[str, float] = {}
+    for pool in pools:
+        carried[pool.role] = carried.get(pool.role, 0.0) + pool.capacity_rps * pool.replicas
+    return carried
+
+
+def carried_in_words(pools: Iterable[Pool]) -> str:
+    """``the plan carries 51.0 req/s``; with prefill apart, what each side carries."""
+    carried = carried_rps(pools)
+    if set(carried) == {"serve"}:
+        return f"the plan carries {numbers.rate(carried['serve'])}"
+    return listing([f"{role} carries {numbers.rate(rate)}" for role, rate in carried.items()])
+
+
+def latency_value(pools: Iterable[Pool], metric: str, statistic: str = "p99") -> float | None:
+    """The slowest pool's latency in seconds; None where no pool states it."""
+    values = [getattr(pool, f"{metric}_s").get(statistic) for pool in pools]
+    return max((value for value in values if value is not None), default=None)
+
+
+def is_answered(plan: Plan) -> bool:
+    """There is a plan, proved or not."""
+    return plan.status in ("optimal", "feasible")

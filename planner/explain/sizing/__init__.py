@@ -1,0 +1,1 @@
+"""The thirteen steps of sizing, walked with the numbers of a plan."""

@@ -1,0 +1,60 @@
+"""One step of a limit: the smallest loosening that somebody would ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from planner.explain.axis import Axis, Value
+
+_TENTH = Fraction(1, 10)
+_POINT = Fraction(1, 100)
+_OFF_WORDS = {"precision": ("as stated", "any format"), "service": ("served", "not served")}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A limit one step looser."""
+
+    text: str
+    value: Value
+
+
+def step(axis: Axis) -> Step:
+    """One GPU or replica, one point of headroom or utilization, 1 % of demand, else 10 %; off for yes or no.
+
+    No further than the loosest value that makes sense; today's value where the limit stands there.
+    """
+    limit = axis.limit
+    if axis.form == "switch":
+        return Step(switch_words(limit.kind)[1], None)
+    wanted = _TENTH * abs(axis.today)
+    if limit.whole:
+        wanted = Fraction(1)
+    elif limit.kind in ("headroom", "utilization"):
+        wanted = _POINT
+    elif limit.kind == "demand":
+        wanted = _POINT * axis.today
+    distance = wanted if axis.end is None else min(wanted, axis.distance(axis.end))
+    return Step(_text(axis, distance), axis.at(distance))
+
+
+def switch_words(kind: str) -> tuple[str, str]:
+    """A yes or no as it stands, and taken away."""
+    return _OFF_WORDS.get(kind, ("on", "off"))
+
+
+def _text(axis: Axis, distance: Fraction) -> str:
+    sign = "-" if axis.limit.falls else "+"
+    if axis.limit.whole:
+        unit = axis.limit.unit.removesuffix("s") if distance == 1 else axis.limit.unit
+        return f"{sign}{distance} {unit}".rstrip()
+    if axis.limit.kind == "headroom":
+        return f"{sign}{_percent(distance)} of demand"
+    if axis.limit.kind == "utilization":
+        return f"{sign}{_percent(distance)} of capacity"
+    return f"{sign}{_percent(distance / (abs(axis.today) or 1))}"
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share * 100):.3g} %"

@@ -1,0 +1,231 @@
+"""Commands that ask a problem again: what-ifs, relaxations, fronts, alternatives, reasons, differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Exit, Option
+
+from planner.interfaces import faults
+from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
+from planner.interfaces.output import Answer, Progress
+
+if TYPE_CHECKING:
+    from planner.app.run import Run
+    from planner.app.session import Session
+    from planner.schema.plan import Plan
+
+ProblemFile = Annotated[Path, Argument(metavar="PROBLEM", help="Problem file (YAML).")]
+PlanFile = Annotated[Path, Argument(metavar="PLAN", help='Plan document, as "planner plan --out" writes it.')]
+TimeLimit = Annotated[
+    str | None, Option("--time-limit", metavar="S", help="Stop each search after so many seconds.")
+]
+Seed = Annotated[str, Option("--seed", metavar="N", help="Seed of the search.")]
+Threads = Annotated[str, Option("--workers", metavar="N", help="Threads of the search.")]
+
+
+def _asked(checks: Checks, time_limit: str | None, seed: str, workers: str) -> dict[str, Any]:
+    return {
+        "time_limit_s": checks.seconds("--time-limit", time_limit),
+        "seed": checks.whole("--seed", seed, low=0, high=MAX_SEED),
+        "workers": checks.whole("--workers", workers, high=1024),
+    }
+
+
+def _session(path: Path, overlays: tuple[Path, ...]) -> Session:
+    from planner.app.session import Session
+
+    return Session.load(path, overlays)
+
+
+def _run(asked: dict[str, Any], progress: Progress) -> Run:
+    from planner.app.run import Run
+
+    return Run(**asked, progress=progress)
+
+
+def _pairs(checks: Checks, flag: str, texts: list[str] | None) -> dict[str, str]:
+    """``PATH=VALUE`` texts by path."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        path, mark, value = text.partition("=")
+        if not mark or not path.strip():
+            checks.refuse(flag, f'"{text}"', "PATH=VALUE", f'"{flag} fleet.budget=60 USD/h"')
+        elif path.strip() in found:
+            checks.refuse(flag, f'"{path.strip()}" twice', "every path once")
+        else:
+            found[path.strip()] = value.strip()
+    return found
+
+
+def whatif(
+    problem: ProblemFile,
+    set_: Annotated[
+        list[str] | None,
+        Option("--set", metavar="PATH=VALUE", help="A value to change; null takes it away. May repeat."),
+    ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        Option(
+            "--sweep",
+            metavar="PATH=v1,v2,…",
+            help="Values to try one after the other; several sweeps combine. May repeat.",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = "0",
+    workers: Threads = "1",
+    catalog: Overlays = None,
+) -> None:
+    """Show what a change of the problem does to the plan."""
+    checks = Checks("planner whatif")
+    changes, axes = _pairs(checks, "--set", set_), _pairs(checks, "--sweep", sweep)
+    if not changes and not axes:
+        checks.refuse("--set", "nothing", "--set PATH=VALUE or --sweep PATH=v1,v2")
+    asked = _asked(checks, time_limit, seed, workers)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.loaders.set_path import read_list, read_value
+    from planner.report import json_document, whatif_text
+
+    read = {path: read_value(text) for path, text in changes.items()}
+    lists = {path: read_list(text) for path, text in axes.items()}
+    with Progress() as progress:
+        session, run = _session(problem, overlays), _run(asked, progress)
+        if lists:
+            rows = session.changed(read).sweep(lists, run=run) if read else session.sweep(lists, run=run)
+            answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: whatif_text.rows(rows))
+            raise Exit(_exit_of([row.plan for row in rows.rows]))
+        found = session.whatif(read, run=run)
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: whatif_text.view(found))
+    raise Exit(_exit_of([found.after]))
+
+
+def relax(
+    problem: ProblemFile,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = "0",
+    workers: Threads = "1",
+    catalog: Overlays = None,
+) -> None:
+    """Say why there is no plan and what would give one; or what every limit of the plan costs."""
+    checks = Checks("planner relax")
+    asked = _asked(checks, time_limit, seed, workers)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.report import json_document, relax_text
+
+    with Progress() as progress:
+        found = _session(problem, overlays).relax(run=_run(asked, progress))
+    answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: relax_text.view(found))
+    helped = found.status != "unknown" and (found.pools or found.relaxations)
+    raise Exit(faults.ANSWERED if helped else _exit_of([found]))
+
+
+def pareto(
+    problem: ProblemFile,
+    axes: Annotated[
+        str, Option("--axes", metavar="LIST", help="cost, gpus, power, ttft, itl, tpot, e2e; two or more.")
+    ] = "cost,itl",
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = "0",
+    workers: Threads = "1",
+    catalog: Overlays = None,
+) -> None:
+    """Show the plans that trade one aim against another: none is worse than another on every axis."""
+    checks = Checks("planner pareto")
+    asked = _asked(checks, time_limit, seed, workers)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.report import json_document, pareto_text
+
+    names = [name.strip() for name in axes.split(",") if name.strip()]
+    with Progress() as progress:
+        found = _session(problem, overlays).pareto(names, run=_run(asked, progress))
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: pareto_text.view(found))
+    raise Exit(faults.ANSWERED if found.plans else faults.NO)
+
+
+def alternatives(
+    problem: ProblemFile,
+    k: Annotated[str, Option("-k", "--number", metavar="N", help="Plans to show.")] = "3",
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = "0",
+    workers: Threads = "1",
+    catalog: Overlays = None,
+) -> None:
+    """Show the best plans that buy or run something different."""
+    checks = Checks("planner alternatives")
+    number = checks.whole("-k", k, high=100)
+    asked = _asked(checks, time_limit, seed, workers)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.report import alternatives_text, json_document
+
+    with Progress() as progress:
+        found = _session(problem, overlays).alternatives(number, run=_run(asked, progress))
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: alternatives_text.view(found))
+    raise Exit(faults.ANSWERED if found.plans else faults.NO)
+
+
+def explain(
+    plan: PlanFile,
+    candidate: Annotated[
+        str | None,
+        Option("--candidate", metavar="ID", help="A GPU type, or the option of a pool: why not that?"),
+    ] = None,
+    steps: Annotated[
+        bool, Option("--steps", help="The sizing steps in order, with this plan's own numbers.")
+    ] = False,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    catalog: Overlays = None,
+) -> None:
+    """Say why this plan, why not something else, and how its numbers come about."""
+    checks = Checks("planner explain")
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.app.explain_plan import explain_plan
+    from planner.report import explain_text, json_document
+
+    with Progress() as progress:
+        found = explain_plan(plan, candidate=candidate, steps=steps, overlays=overlays, progress=progress)
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: explain_text.view(found))
+    raise Exit(faults.ANSWERED)
+
+
+def diff(
+    before: Annotated[Path, Argument(metavar="PLAN", help="Plan document.")],
+    after: Annotated[Path, Argument(metavar="PLAN", help="Plan document to compare with.")],
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+) -> None:
+    """Say what changed between two plans, and why."""
+    answer = Answer(as_json=as_json, out=out)
+    from planner.app.diff import diff as compare
+    from planner.report import difference_text, json_document
+
+    found = compare(before, after)
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: difference_text.view(found))
+    raise Exit(faults.ANSWERED)
+
+
+def _exit_of(plans: list[Plan]) -> int:
+    """0 where any plan was found, else 1; 3 where a limit cut every search."""
+    if any(plan.pools for plan in plans):
+        return faults.ANSWERED
+    return faults.NO if any(plan.status == "infeasible" for plan in plans) else faults.NO_ANSWER_YET

@@ -1,0 +1,172 @@
+"""The ways to take one number from the series of an exporter, one function each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from planner.loaders import histogram
+from planner.loaders.board import Board, Group
+from planner.schema.exporter import Replicas, Rule, Take
+from planner.schema.readings import Note, NoteKind, Reading, Series
+
+Taken = Reading | str | bool | None
+"""A number with its interval, a name, a flag; None: nothing is known."""
+
+
+@dataclass(frozen=True)
+class Taking:
+    """One value to be taken."""
+
+    board: Board
+    rule: Rule
+    name: str
+    """Field of the observation."""
+    notes: list[Note] = field(default_factory=list)
+
+    def say(self, kind: NoteKind, text: str) -> None:
+        """Note something about the value."""
+        self.notes.append(Note(kind, text, self.name))
+
+
+def _value(at: Taking) -> Taken:
+    return _over(at.rule.replicas, _sums(at, at.rule.of, lambda one: one.value))
+
+
+def _growth(at: Taking) -> Taken:
+    grown = _sums(at, at.rule.of, _per_second(lambda one: one.change))
+    if not grown:
+        at.say("lifetime", "its change needs two samples and the time between them")
+    return _over(at.rule.replicas, grown)
+
+
+def _rates(at: Taking) -> Mapping[Group, float]:
+    """Events per second by replica; none since the start is none per second, whatever the time."""
+    rates = _sums(at, at.rule.of, _per_second(lambda one: one.increase))
+    if rates:
+        return rates
+    counts = _sums(at, at.rule.of, lambda one: one.increase)
+    if counts and not any(counts.values()):
+        return counts
+    at.say("lifetime", "a rate needs two samples and the time between them")
+    return {}
+
+
+def _rate(at: Taking) -> Taken:
+    return _over(at.rule.replicas, _rates(at))
+
+
+def _share(at: Taking) -> Taken:
+    rates = _rates(at)
+    if not rates:
+        return None
+    events, active = sum(rates.values()), sum(_sums(at, at.rule.to, lambda one: one.value).values())
+    if active <= 0:
+        if events > 0:
+            at.say("empty", "nothing is active now")
+        return None if events > 0 else Reading.exactly(0.0)
+    return Reading.exactly(events / active)
+
+
+def _ratio(at: Taking) -> Taken:
+    counting = at.board.exporter.series[at.rule.of[0]].type == "counter"
+
+    def get(one: Series) -> float | None:
+        return one.increase if counting else one.value
+
+    above, below = _sums(at, at.rule.of, get), _sums(at, at.rule.to, get, whole=True)
+    if at.rule.replicas is None:
+        above, below = {(): sum(above.values())}, {(): sum(below.values())}
+    ratios = {group: above.get(group, 0.0) / below[group] for group in below if below[group] > 0}
+    if not ratios:
+        at.say("empty", "nothing was counted in the window")
+    elif counting:
+        _say_lifetime(at)
+    return _over(at.rule.replicas or "mean", ratios)
+
+
+def _quantile(at: Taking) -> Taken:
+    buckets = histogram.added(at.board.buckets(at.rule.of[0]))
+    reading = histogram.quantile(buckets, at.rule.quantile or 0.0)
+    if reading is None:
+        at.say("empty", "its histogram counted nothing in the window")
+        return None
+    _say_lifetime(at)
+    if math.isinf(reading.high):
+        at.say("bucket", f"at least {reading.low:g}: beyond the last edge of its histogram")
+    else:
+        at.say("bucket", f"between {reading.low:g} and {reading.high:g}, the edges of its bucket")
+    return reading
+
+
+def _mean(at: Taking) -> Taken:
+    total, count = at.board.totals(at.rule.of[0])
+    if count <= 0:
+        at.say("empty", "its histogram counted nothing in the window")
+        return None
+    _say_lifetime(at)
+    return Reading.exactly(total / count)
+
+
+def _idle(at: Taking) -> Taken:
+    replicas = _sums(at, at.rule.of, lambda one: one.value)
+    if len(replicas) < 2:
+        at.say("empty", "there is one replica only")
+        return None
+    return Reading.exactly(sum(value == 0 for value in replicas.values()) / len(replicas))
+
+
+def _label(at: Taking) -> Taken:
+    written = {one.labels.get(at.rule.label or "", "") for one in at.board.series(at.rule.of[0])} - {""}
+    meant = {at.rule.words.get(word) if at.rule.words else word for word in written}
+    if len(meant) > 1:
+        at.say("mixed", f"replicas differ: {', '.join(sorted(written))}")
+        return None
+    return next(iter(meant), None)
+
+
+def _say_lifetime(at: Taking) -> None:
+    if any(one.lifetime for one in at.board.series(at.rule.of[0])):
+        at.say("lifetime", "over the life of the server, not of now: only one sample was there")
+
+
+def _per_second(get: Callable[[Series], float | None]) -> Callable[[Series], float | None]:
+    def rate(one: Series) -> float | None:
+        number = get(one)
+        return None if number is None or not one.seconds else number / one.seconds
+
+    return rate
+
+
+def _sums(
+    at: Taking, keys: Sequence[str], get: Callable[[Series], float | None], *, whole: bool = False
+) -> dict[Group, float]:
+    """Sum of several series by replica; ``whole``: only of replicas that have all of them."""
+    parts = [at.board.by_replica(key, get) for key in keys]
+    groups = dict.fromkeys(group for part in parts for group in part)
+    if whole and parts:
+        groups = {group: None for group in groups if all(group in part for part in parts)}
+    return {group: sum(part.get(group, 0.0) for part in parts) for group in groups}
+
+
+def _over(replicas: Replicas | None, values: Mapping[Group, float]) -> Reading | None:
+    """One number of all replicas."""
+    if not values:
+        return None
+    total = math.fsum(values.values())
+    number = {"sum": total, "max": max(values.values())}.get(replicas or "mean", total / len(values))
+    return Reading.exactly(number)
+
+
+TAKES: Mapping[Take, Callable[[Taking], Taken]] = {
+    "value": _value,
+    "growth": _growth,
+    "rate": _rate,
+    "share": _share,
+    "ratio": _ratio,
+    "quantile": _quantile,
+    "mean": _mean,
+    "idle": _idle,
+    "label": _label,
+}

@@ -1,0 +1,267 @@
+"""Prefill and decode candidates of one workload as two sides of a hand-over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from planner.performance.capacity import capacities
+from planner.performance.decode_worker import DecodeWorkers, answer_traffic, parted
+from planner.performance.division import (
+    ANSWER_PERCENT,
+    HAND_OVER_PERCENT,
+    SENDER_BOUNDS_MS,
+    SLOW_LINK_BYTES_PER_S,
+    SLOW_LINK_PERCENT,
+    START_PERCENT,
+    Division,
+    first_limits_s,
+    useful,
+)
+from planner.performance.evaluate import batch_ceiling, memory_need
+from planner.performance.hand_over import HandOver
+from planner.performance.load import IntArray, LoadPolicy, Replicas
+from planner.performance.prefill_capacity import prefill_capacities
+from planner.performance.prefill_worker import PrefillWorkers, prompt_tokens
+from planner.performance.replica import MemoryFit, memory_fit, replicas
+from planner.schema.candidates import BoolArray, Candidates, Capacities
+from planner.schema.evaluation import Evaluation
+from planner.schema.facts import ModelFacts
+from planner.schema.policy import Policy
+from planner.schema.problem import Search, Workload
+from planner.schema.traffic import Traffic
+from planner.steptime.specs import StepSpecs
+
+Side = Literal["prefill", "decode"]
+_LONG_PROMPT = "p99"
+"""Of prompts, what `SENDER_BOUNDS_S` hold for."""
+_MOST_LINK_LOAD = 0.9
+"""At most this load of the links counts when the range of hand-overs is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoleCandidates:
+    """The candidates of one side, with their columns and what the planning rules say of them."""
+
+    candidates: Candidates
+    specs: StepSpecs
+    refusals: Mapping[str, BoolArray]
+    penalties: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What both sides share."""
+
+    workload: Workload
+    model: ModelFacts
+    traffic: Traffic
+    policy: Policy
+    load: LoadPolicy
+    limits_s: Mapping[str, float]
+    headroom_fraction: float
+    search: Search
+    network_bytes_per_s: float
+    """Of one GPU between servers, one way."""
+    network_latency_s: float
+    first_token_from: Side
+
+
+@dataclass(frozen=True, eq=False)
+class SideEvaluation:
+    """Candidates of one side at one division of the limits."""
+
+    side: Side
+    division: Division
+    evaluation: Evaluation
+    specs: StepSpecs
+
+    def share_of(self, metric: str) -> float:
+        """What this side may take of a limit on a metric; 1 where it is not divided."""
+        percent = 100
+        if metric == "ttft" and self.side == "prefill":
+            percent = 100 - self.division.start - self.division.hand_over
+        elif metric == "ttft":
+            percent = self.division.start
+        elif metric == "e2e":
+            percent = self.division.answer
+        return percent / 100.0 if percent else 1.0
+
+
+class Pair:
+    """The two sides and the ways to divide limits between them.
+
+    Rates of both sides are those of the workload, whatever part of its prompts the prefill side computes.
+    """
+
+    def __init__(
+        self, given: Conditions, prefill: RoleCandidates, decode: RoleCandidates, local_tokens: int = 0
+    ) -> None:
+        """``local_tokens``: see `Division`."""
+        self.given, self.prefill, self.decode, self.local_tokens = given, prefill, decode, local_tokens
+        self.sent, self.local, self.sent_fraction = parted(given.traffic, local_tokens)
+        self.held = replace(self.sent, kv_tokens=math.ceil(given.traffic.input_p95_tokens))
+        self.prefill_fit = self._fit(prefill, self.held)
+        self.decode_fit = self._fit(decode, given.traffic)
+        self.receiver = self._hand_over(decode)
+        self.prompts = PrefillWorkers(
+            self._replicas(prefill), self.sent, given.load, self._hand_over(prefill)
+        )
+        self.answers = self._replicas(decode)
+        self.decoded = answer_traffic(given.traffic, local_tokens)
+
+    def divisions(self) -> Iterator[Division]:
+        """Those that may be of use: some worker can keep its share, and no smaller one is enough for all."""
+        for answer in self._answers():
+            if self.given.first_token_from == "prefill":
+                for bound_ms in self._sender_bounds_ms():
+                    yield Division(answer=answer, sender_ms=bound_ms)
+            elif not first_limits_s(self.given.limits_s, answer):
+                yield Division(answer=answer, local_tokens=self.local_tokens)
+            else:
+                places = self._starts(answer)
+                # Beside a way for short prompts one room, large enough for all, will do.
+                for place in places[-1:] if self.local_tokens else places:
+                    start, hand_over = START_PERCENT[place], HAND_OVER_PERCENT[place]
+                    yield Division(start, hand_over, answer, local_tokens=self.local_tokens)
+                if self.given.network_bytes_per_s < SLOW_LINK_BYTES_PER_S:
+                    for start, hand_over in SLOW_LINK_PERCENT:
+                        yield Division(
+                            start, hand_over, answer, own_track=True, local_tokens=self.local_tokens
+                        )
+
+    def prefill_side(self, division: Division) -> SideEvaluation:
+        """Prefill candidates that leave the decode side its shares."""
+        first = first_limits_s(self.given.limits_s, division.answer)
+        left = (100 - division.start - division.hand_over) / 100.0
+        limits = {f"ttft_{statistic}": left * limit for statistic, limit in first.items()}
+        handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
+        if division.sender_ms is not None:
+            handed = {_LONG_PROMPT: division.sender_ms / 1e3}
+        found = prefill_capacities(self.prompts, self.prefill_fit.max_sequences, limits, handed)
+        found = replace(found, rate_rps=found.rate_rps / self.sent_fraction)
+        evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held)
+        return SideEvaluation("prefill", division, evaluation, self.prefill.specs)
+
+    def decode_side(self, division: Division, first_s: Mapping[str, float] | None = None) -> SideEvaluation:
+        """Decode candidates within their shares, of these limits on the first token if they are given."""
+        given = self.given
+        limits = {name: limit for name, limit in given.limits_s.items() if name[:3] in ("itl", "tpo")}
+        for name, limit in given.limits_s.items():
+            if name.startswith("e2e"):
+                limits[name] = division.answer / 100.0 * limit
+        sender_s = None if division.sender_ms is None else division.sender_ms / 1e3
+        first = first_limits_s(given.limits_s, division.answer) if first_s is None else first_s
+        first = first if sender_s is None else {}
+        limits |= {f"ttft_{statistic}": division.start / 100.0 * limit for statistic, limit in first.items()}
+        handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
+        model = self.workers(sender_s, handed, first)
+        ceiling = batch_ceiling(self.decode_fit.max_sequences, given.search)
+        found = model.in_time(
+            capacities(self.answers, ceiling, self.decoded, given.load, limits, model.measure)
+        )
+        evaluation = self._evaluation(self.decode, self.decode_fit, found, limits, given.traffic)
+        return SideEvaluation("decode", division, evaluation, self.decode.specs)
+
+    def workers(
+        self,
+        sender_s: float | None = None,
+        handed_s: Mapping[str, float] | None = None,
+        first_s: Mapping[str, float] | None = None,
+    ) -> DecodeWorkers:
+        """The load model of the decode side, with limits on hand-overs and on the prompts it computes."""
+        return DecodeWorkers(
+            self.receiver, self.sent, self.sent_fraction, self.local, sender_s, handed_s or {}, first_s or {}
+        )
+
+    # -- which divisions --------------------------------------------------------------------------------
+
+    def _answers(self) -> list[int]:
+        """Percent of a limit on E2E, up to what the slowest decode worker needs when nothing is left over."""
+        whole = {name: limit for name, limit in self.given.limits_s.items() if name.startswith("e2e")}
+        if not whole:
+            return [0]
+        sender_ms = 0 if self.given.first_token_from == "prefill" else None
+        everything, first = Division(100, 100, 100, sender_ms), first_limits_s(self.given.limits_s, 0)
+        found = self.decode_side(everything, first).evaluation.capacities
+        usable = found.max_batch > 0
+        if not usable.any():
+            return [len(START_PERCENT) - 1]
+        needs = [
+            float((100.0 * found.latency_s[name][usable] / limit).max()) for name, limit in whole.items()
+        ]
+        return [ANSWER_PERCENT[place] for place in useful(ANSWER_PERCENT, 0.0, max(needs))]
+
+    def _starts(self, answer: int) -> list[int]:
+        """Rooms from what the quickest start takes to what the slowest does at its capacity."""
+        first = first_limits_s(self.given.limits_s, answer)
+        loosest = Division(START_PERCENT[-1], HAND_OVER_PERCENT[-1], answer)
+        found = self.decode_side(loosest).evaluation.capacities
+        usable = found.max_batch > 0
+        if not usable.any():
+            return [len(START_PERCENT) - 1]
+        needs = [
+            float((100.0 * found.latency_s[f"ttft_{statistic}"][usable] / limit).max())
+            for statistic, limit in first.items()
+        ]
+        return useful(START_PERCENT, 100.0 * self._alone_s() / min(first.values()), max(needs))
+
+    def _alone_s(self) -> float:
+        """The quickest start of any decode candidate."""
+        rows = np.arange(len(self.decode.candidates), dtype=np.int64)
+        model, one, load_of = self.workers(), np.ones(rows.shape), self.given.load
+        load = model.measure(self.answers, rows, 1e-6 * one, one, self.decoded, load_of, ("ttft_mean",))
+        return float(load.latency_s["ttft_mean"].min())
+
+    def _sender_bounds_ms(self) -> list[int]:
+        """Bounds from the quickest hand-over of an idle link to the slowest of a worker at full load."""
+        rows = np.arange(len(self.prompts), dtype=np.int64)
+        sender, tokens = self.prompts.hand_over, prompt_tokens(self.sent, _LONG_PROMPT)
+        fastest = np.minimum(self.prompts.most_rps(rows), _MOST_LINK_LOAD * sender.most_rps(rows))
+        least, most = sender.time_s(rows, tokens, 0.0).min(), sender.time_s(rows, tokens, fastest).max()
+        places = useful(SENDER_BOUNDS_MS, 1e3 * float(least), 1e3 * float(most))
+        return [SENDER_BOUNDS_MS[place] for place in places]
+
+    # -- what both sides are made of --------------------------------------------------------------------
+
+    def _fit(self, side: RoleCandidates, traffic: Traffic) -> MemoryFit:
+        share = self.given.policy.prefix_cache_share
+        return memory_fit(side.specs, traffic, self.given.headroom_fraction, share)
+
+    def _hand_over(self, side: RoleCandidates) -> HandOver:
+        given = self.given
+        network = given.network_bytes_per_s, given.network_latency_s
+        return HandOver.of(side.candidates.configurations, side.specs, self.sent, *network)
+
+    def _replicas(self, side: RoleCandidates) -> Replicas:
+        given = self.given
+        return replicas(side.candidates.configurations, side.specs, given.traffic, given.load.margin_z_score)
+
+    def _evaluation(
+        self,
+        side: RoleCandidates,
+        fit: MemoryFit,
+        found: Capacities,
+        limits_s: Mapping[str, float],
+        traffic: Traffic,
+    ) -> Evaluation:
+        needed, usable = memory_need(fit, side.specs, self.given.headroom_fraction)
+        return Evaluation(
+            workload=self.given.workload,
+            model=self.given.model,
+            traffic=traffic,
+            candidates=side.candidates,
+            limits_s=limits_s,
+            needed_bytes=needed,
+            usable_bytes=usable,
+            load_peak_bytes=fit.account.load_peak_bytes,
+            device_bytes=fit.account.capacity_bytes,
+            max_sequences=fit.max_sequences,
+            capacities=found,
+            refusals=side.refusals,
+            penalties=side.penalties,
+        )

@@ -1,0 +1,48 @@
+"""The best plans that differ: one to a row, each against the best."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner.explain.phrases import described, fleet
+from planner.explain.versus import versus
+from planner.report.parts import bullets, section, table
+from planner.report.summary import cost, dearer, latency
+from planner.schema.answers import Plans
+from planner.schema.plan import Plan
+
+
+def view(answer: Plans) -> RenderableType:
+    """All plans as a table, then what each buys and how it differs from the best."""
+    if not answer.plans:
+        return Text("No plan keeps every limit. Maybe: planner relax PROBLEM", style="bold red")
+    best = answer.plans[0]
+    count = len(answer.plans)
+    title = f"{best.problem}: the best plan" + (
+        f" and {count - 1:,} others" if count > 1 else ", and no other"
+    )
+    cells = [
+        (f"{place}", fleet(plan), cost(plan), dearer(plan, best), latency(plan, "ttft"),
+         latency(plan, "itl"))
+        for place, plan in enumerate(answer.plans, 1)
+    ]  # fmt: skip
+    headings = ("", "fleet", "cost", "", "TTFT P99", "ITL P99")
+    parts: list[RenderableType] = [
+        Text(title, style="bold"),
+        Text(),
+        table(headings, cells, right=[0, 2, 3, 4, 5]),
+        section(
+            "What differs", bullets(_line(place, plan, best) for place, plan in enumerate(answer.plans, 1))
+        ),
+    ]
+    if not answer.complete:
+        parts.append(Text("\nThere may be more: a limit of time or number ended the search.", style="dim"))
+    return Group(*parts)
+
+
+def _line(place: int, plan: Plan, best: Plan) -> str:
+    if plan is best:
+        pools = "; ".join(f"{pool.id}: {described(pool)}" for pool in plan.pools)
+        return f"{place}: {pools}."
+    return f"{place}: {versus(best, plan)}."

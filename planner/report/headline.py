@@ -1,0 +1,62 @@
+"""The first two lines of every page about a plan: what to buy and how sure; or an honest no."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from planner import numbers
+from planner.explain.phrases import listing
+from planner.schema.plan import Objective, Plan
+
+OBJECTIVES = {
+    "cost": "the cheapest fleet",
+    "cost_per_token": "the fleet with the cheapest tokens",
+    "gpus": "the smallest fleet",
+    "power": "the fleet with the least power",
+}
+UNITS = {"cost": "USD/h", "cost_per_token": "USD per million tokens", "gpus": "GPUs", "power": "W"}
+
+
+def proof(objective: Objective, proved: bool) -> str:
+    """How well the answer is proved."""
+    if proved:
+        return "proved: nothing better exists among the candidates"
+    if objective.gap is None or objective.lower_bound is None:
+        return "no bound is known yet"
+    bound = numbers.quantity(objective.lower_bound, UNITS[objective.name])
+    return f"at most {numbers.share(objective.gap)} from the best possible (nothing is below {bound})"
+
+
+def headline(plan: Plan) -> list[RenderableType]:
+    """What to buy and how well it is proved, in two lines; or the honest no."""
+    if plan.status == "infeasible":
+        return [
+            Text(f"{plan.problem}: no plan keeps every limit", style="bold red"),
+            Text(
+                f"All {plan.provenance.candidates:,} candidates were judged: with these limits and prices no "
+                "one of them, and no mix of them, will do."
+            ),
+        ]
+    if plan.status == "unknown":
+        return [
+            Text(f"{plan.problem}: stopped before there was an answer", style="bold yellow"),
+            Text("Neither a plan nor a proof that none exists. Maybe more time: --time-limit S."),
+        ]
+    title = f"{plan.problem}: {plan.status}, {proof(plan.objective, plan.status == 'optimal')}"
+    style = "bold green" if plan.status == "optimal" else "bold yellow"
+    return [Text(title, style=style), Text(_buy(plan))]
+
+
+def _buy(plan: Plan) -> str:
+    used: dict[str, int] = {}
+    for pool in plan.pools:
+        used[pool.gpu] = used.get(pool.gpu, 0) + pool.replicas * pool.gpus_per_replica
+    parts = []
+    for gpu, bought in sorted(plan.gpus.items()):
+        idle = bought - used.get(gpu, 0)
+        parts.append(f"{bought:,} × {gpu}" + (f" ({idle:,} of them idle)" if idle > 0 else ""))
+    replicas = numbers.count(sum(pool.replicas for pool in plan.pools), "replica")
+    found = "" if plan.status == "optimal" else " found so far"
+    cost = "" if plan.cost_usd_per_hour is None else f" for {numbers.usd(plan.cost_usd_per_hour)}/h"
+    return f"Buy {listing(parts) or 'nothing'} as {replicas}{cost}: {OBJECTIVES[plan.objective.name]}{found}."

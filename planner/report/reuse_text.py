@@ -1,0 +1,73 @@
+"""KV that is used again: what sessions bring, what each pool finds, and what that takes."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+
+from planner import numbers
+from planner.report.parts import bullets, section
+from planner.schema.plan import Plan
+from planner.schema.reuse_state import PoolReuse, SessionsTaken
+
+_TIERS = {"host": "host memory", "nvme": "drives"}
+
+
+def reuse_section(plan: Plan) -> RenderableType | None:
+    """One sentence or two for sessions and for each pool; nothing where the problem asks for neither."""
+    lines = [_sessions(taken) for taken in plan.sessions]
+    for pool in plan.pools:
+        if pool.reuse is not None:
+            lines.append(f"{pool.id}: {' '.join(_pool(pool.reuse))}")
+    return section("KV used again", bullets(lines)) if lines else None
+
+
+def _sessions(taken: SessionsTaken) -> str:
+    prompt = taken.input_tokens
+    return (
+        f"{taken.workload}: {numbers.rate(taken.requests_rps)} from sessions of "
+        f"{numbers.significant(taken.turns_mean)} turns. Prompts have {prompt['mean']:,.0f} tokens "
+        f"(P95 {prompt['p95']:,.0f}), {taken.new_tokens_mean:,.0f} of them new. "
+        f"{numbers.count(round(taken.resting), 'session')} rest between turns with "
+        f"{taken.resting_tokens:,.0f} tokens each: {numbers.size(taken.resting_bytes)} of KV."
+    )
+
+
+def _pool(reuse: PoolReuse) -> list[str]:
+    if reuse.hit <= 0.0 and not reuse.sets_aside:
+        return ["nothing is kept: it would take more room than it saves time."]
+    parts = []
+    if reuse.hit > 0.0:
+        room = f"{numbers.share(reuse.cache_share)} more blocks, {numbers.size(reuse.cache_bytes)} a GPU"
+        parts.append(
+            f"{numbers.share(reuse.hit)} of prompt tokens are found at full load; "
+            f"{numbers.share(reuse.held)} of requests find their own in the cache ({room})."
+        )
+        parts.append(_needs(reuse))
+    if reuse.fetched > 0.0 and reuse.tier and reuse.fetch_s is not None and reuse.compute_s is not None:
+        again = numbers.seconds(reuse.compute_s)
+        parts.append(
+            f"{numbers.share(reuse.fetched)} fetch it from {_TIERS[reuse.tier]} in "
+            f"{numbers.seconds(reuse.fetch_s)}; to compute it again would take {again}."
+        )
+    if reuse.sets_aside and reuse.tier:
+        parts.append(
+            f"KV is sized for what requests need on average; what does not fit waits in {_TIERS[reuse.tier]}."
+        )
+    return parts
+
+
+def _needs(reuse: PoolReuse) -> str:
+    """Routing and numbers of replicas that the hits count on."""
+    way = "Requests with one prefix must reach one replica" if reuse.routing == "cache-aware" else ""
+    number = ""
+    if reuse.replicas_to is not None and reuse.replicas_from == reuse.replicas_to:
+        number = f"exactly {numbers.count(reuse.replicas_to, 'replica')}"
+    elif reuse.replicas_to is not None:
+        number = f"{reuse.replicas_from} to {reuse.replicas_to} replicas"
+    elif reuse.replicas_from > 1:
+        number = f"{reuse.replicas_from} replicas or more"
+    if way and number:
+        return f"{way}, and the workload must have {number}."
+    if way:
+        return f"{way}."
+    return f"Requests may reach any replica{f'; the workload must have {number}' if number else ''}."

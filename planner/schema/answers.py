@@ -1,0 +1,40 @@
+"""Answers that hold several plans: what-ifs, sweeps, fronts and alternatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.schema.base import Noun
+from planner.schema.plan import Difference, Plan
+
+
+class WhatIf(Noun):
+    """A plan, the plan after changes, and what differs."""
+
+    before: Plan
+    after: Plan
+    difference: tuple[Difference, ...]
+
+
+class SweepRow(Noun):
+    """The plan at one combination of values."""
+
+    set: dict[str, Any]
+    """The values, by path."""
+    plan: Plan
+
+
+class Sweep(Noun):
+    """A plan for every combination of values."""
+
+    rows: tuple[SweepRow, ...]
+
+
+class Plans(Noun):
+    """Several plans of one problem, the best first."""
+
+    plans: tuple[Plan, ...]
+    axes: tuple[str, ...] = ()
+    """Of a front: what is traded against what."""
+    complete: bool = True
+    """False: a limit of time or number left some out."""

@@ -1,0 +1,220 @@
+"""The diagnosis document: what a session of the production debugger answers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from planner.schema.base import Noun
+from planner.schema.conditions import Reference
+from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, Strength
+
+Shown = bool | int | float | str | tuple[str, ...]
+"""A value as documents show it: of a number the best estimate; without a limit it is ``unlimited``."""
+Role = Literal["symptom", "condition", "supports", "against"]
+
+
+class EvidenceSeen(Noun):
+    """One comparison that holds."""
+
+    metric: str
+    value: Shown
+    between: tuple[float, float | None] | None = None
+    """The interval of a number that is known within bounds only, such as a percentile of a histogram."""
+    op: str
+    threshold: Shown
+    basis: str
+    """What the threshold is: ``value``, the name of a threshold of the rule, or another metric."""
+    role: Role
+    planned: float | None = None
+    """What the plan predicts, where the threshold is a distance from it."""
+
+
+class PredictedState(Noun):
+    """What the planner predicts for a fleet at a rate."""
+
+    status: Literal["serves", "overloaded", "infeasible"]
+    """Every limit holds; the rate, or a limit, is beyond these replicas; no such configuration can run."""
+    why: str = ""
+    """Where it is infeasible."""
+    replicas: dict[str, int] = {}
+    """By role."""
+    gpus: int = 0
+    cost_usd_per_hour: float | None = None
+    capacity_rps: float | None = None
+    """Largest rate at which all these replicas keep every limit; null where no rate does."""
+    ttft_p99_s: float | None = None
+    """At the rate; null where the queue would grow without end."""
+    itl_p99_s: float | None = None
+
+
+class PricedEffect(Noun):
+    """What the planner predicts for an action, on the fleet of a plan."""
+
+    text: str
+    """What the rule lets expect."""
+    set: dict[str, Any]
+    """The action as changes of the problem by path, after those of the fleet as it is."""
+    before: PredictedState
+    after: PredictedState
+    clears_slo: bool
+    """Every limit holds afterwards, at the rate."""
+    needs: PredictedState | None = None
+    """Where it does not: the smallest fleet that keeps every limit after the action; null where none does."""
+
+
+class ActionAdvised(Noun):
+    """One action of a finding."""
+
+    id: str
+    text: str
+    knob: Knob
+    direction: Direction
+    from_value: Shown | None = Field(default=None, alias="from", serialization_alias="from")
+    """What the knob is set to, where it was observed."""
+    to: Shown | None = None
+    effect: str | PricedEffect
+    """What to expect, in words; with a plan, what the planner predicts."""
+    not_priced: str | None = None
+    """With a plan: why the planner predicts nothing for this action."""
+    cost: Cost
+    safe: bool
+    flags: dict[str, str] = {}
+    """Engine id -> the option that is this knob."""
+
+
+class Ranking(Noun):
+    """Why a finding stands where it does."""
+
+    strength: Strength
+    supports: int
+    """Pieces of supporting evidence that hold."""
+    against: int
+    """Pieces of contrary evidence that hold."""
+    in_doubt: bool
+    """What would rule it out was not observed."""
+    severity: Severity
+    explained_by: tuple[str, ...] = ()
+    """Findings of which this one is a consequence."""
+
+
+class Finding(Noun):
+    """A cause for which the evidence is there."""
+
+    rule: str
+    title: str
+    layer: Layer
+    symptom: str
+    cause: str
+    because: str
+    evidence: tuple[EvidenceSeen, ...]
+    actions: tuple[ActionAdvised, ...]
+    path: tuple[str, ...]
+    """Nodes of the decision graph from the symptom to the first action."""
+    next: tuple[str, ...]
+    stop: str | None = None
+    ranking: Ranking
+    source: Reference
+    more_sources: tuple[Reference, ...] = ()
+    disagreement: str | None = None
+
+
+class OpenFinding(Noun):
+    """A cause that the observation neither shows nor excludes."""
+
+    rule: str
+    title: str
+    layer: Layer
+    symptom: str
+    unknown: tuple[str, ...]
+    """Metrics whose values would settle it."""
+
+
+class NoteShown(Noun):
+    """What to know about the numbers that were read."""
+
+    kind: str
+    """missing, empty, lifetime, bucket, restart, mixed, sources or partial."""
+    text: str
+    metric: str = ""
+
+
+class PlanUsed(Noun):
+    """The plan that the observation was held against."""
+
+    problem: str
+    workload: str
+    rate_rps: float
+    rate_is_observed: bool
+    """False: the peak of the plan, because no rate was observed."""
+    set: dict[str, Any]
+    """The fleet as it is, as changes of the plan's problem by path: its options, its replicas, the observed
+    settings and traffic, and no margin."""
+
+
+class Diagnosis(Noun):
+    """Everything that was found, most likely first."""
+
+    findings: tuple[Finding, ...]
+    need: tuple[str, ...]
+    """Metrics to measure next: the first one decides most."""
+    symptoms: tuple[str, ...]
+    """Symptoms that are seen, the worst first."""
+    open: tuple[OpenFinding, ...]
+    """Causes of symptoms seen that could not be decided."""
+    unjudged: tuple[str, ...]
+    """Symptoms for which nothing was observed."""
+    exporters: tuple[str, ...] = ()
+    """Ids of the exporters whose metrics were recognized."""
+    notes: tuple[NoteShown, ...] = ()
+    plan: PlanUsed | None = None
+
+
+class Turned(Noun):
+    """A setting that differs between two samples."""
+
+    knob: Knob
+    from_value: Shown | None = Field(default=None, alias="from", serialization_alias="from")
+    to: Shown | None = None
+    action: str | None = None
+    """The advised action that this is; null where nobody advised it."""
+
+
+class Shift(Noun):
+    """A metric of the evidence before, then and now."""
+
+    metric: str
+    before: Shown
+    now: Shown | None
+    """null: not observed any more."""
+
+
+class Move(Noun):
+    """What happened between one sample and the next."""
+
+    kind: Literal["healthy", "same", "solved", "expected", "elsewhere", "appeared"]
+    """Nothing then and now; the same bottleneck; gone; moved to where its rule says; moved somewhere else;
+    there was none before."""
+    before: str | None
+    """Rule of the first finding then."""
+    now: str | None
+    turned: tuple[Turned, ...]
+    evidence: tuple[Shift, ...]
+    stop: str | None = None
+    """The condition to stop at, of the bottleneck before, where it holds now."""
+
+
+class Step(Noun):
+    """One sample of a diagnostic loop."""
+
+    source: str
+    move: Move | None
+    """null for the first sample."""
+    diagnosis: Diagnosis
+
+
+class Steps(Noun):
+    """A diagnostic loop over samples in their order."""
+
+    steps: tuple[Step, ...]
