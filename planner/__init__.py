@@ -6,6 +6,7 @@ configuration. Both answer with the documents that the command line prints as JS
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,22 +46,40 @@ def estimate(**asked: Any) -> Estimate:
 
 
 def diagnose(
-    observation: Observation | dict[str, Any] | str | Path, catalog: tuple[str | Path, ...] = ()
+    observation: Observation | dict[str, Any] | str | Path | None = None,
+    catalog: tuple[str | Path, ...] = (),
+    *,
+    metrics: Sequence[str] = (),
+    interval_s: float | None = None,
+    prometheus: str | None = None,
+    range_s: float | None = None,
+    selector: str = "",
+    plan: str | Path | None = None,
+    workload: str | None = None,
+    slo: Mapping[str, float] | None = None,
 ) -> Diagnosis:
-    """What is wrong with a deployment, most likely first.
+    """What is wrong with a deployment, most likely first; exactly one source is given.
 
     Args:
         observation: an observation, its fields in a dictionary, or the path of an observation file.
         catalog: overlay folders, the last one winning.
+        metrics: pages of metrics: files or addresses.
+        interval_s: fetch addresses twice, so many seconds apart, for rates.
+        prometheus: address of a Prometheus server.
+        range_s: window of the server.
+        selector: matchers of labels, for metrics and the server.
+        plan: path of a plan document: actions are priced on it.
+        workload: of the plan; by default the first that is slower than planned.
+        slo: limits in seconds, such as ``{"ttft_p99_s": 1.5}``.
 
     Raises:
-        planner.errors.InputError: everything wrong with the observation.
+        planner.errors.InputError: everything wrong with the source or the plan.
     """
-    from planner.app import diagnose as use_case
+    from planner.app.against_plan import PlanFile
+    from planner.app.diagnose import diagnose_readout
+    from planner.app.observe import read
 
     overlays = tuple(Path(folder) for folder in catalog)
-    if isinstance(observation, str | Path):
-        return use_case.diagnose_file(Path(observation), overlays)
-    if isinstance(observation, dict):
-        return use_case.diagnose_values(observation, overlays)
-    return use_case.diagnose(observation, overlays)
+    readout = read(observation, metrics, prometheus, interval_s, range_s, selector, overlays)
+    file = None if plan is None else PlanFile(Path(plan), overlays, workload)
+    return diagnose_readout(readout, overlays, plan=file, slo_s=slo)

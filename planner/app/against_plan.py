@@ -1,11 +1,10 @@
-"""A diagnosis held against a plan: whether production departs from it, and what each action would do to it."""
+"""A diagnosis held against a plan: whether production departs from it, and what each action would do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from planner.app.deployment import (
     Changes,
@@ -13,11 +12,11 @@ from planner.app.deployment import (
     demand,
     deployment,
     hit_changes,
-    hits,
     lengths,
+    planned_hit,
     planned_p99_s,
 )
-from planner.app.explain_plan import alarms
+from planner.app.explain_plan import alarms, session_of
 from planner.app.priced_actions import Pricing, state_of, why_none
 from planner.diagnosis import resize
 from planner.errors import InputError
@@ -25,7 +24,14 @@ from planner.explain.problem_values import peak_rps, sizing_of
 from planner.loaders.catalog import load_catalog
 from planner.loaders.plan_file import load_plan
 from planner.schema.catalog_index import Catalog
-from planner.schema.diagnosis import ActionAdvised, Diagnosis, Finding, PlanUsed, PredictedState, PricedEffect
+from planner.schema.diagnosis import (
+    ActionAdvised,
+    Diagnosis,
+    Finding,
+    PlanUsed,
+    PredictedState,
+    PricedEffect,
+)
 from planner.schema.known import Known
 from planner.schema.observation import ObservedLimits
 from planner.schema.plan import Plan
@@ -59,7 +65,7 @@ class PlanFile:
         """The workload that was observed, as it runs.
 
         Raises:
-            InputError: a plan without a fleet, an unknown workload, a problem that no longer fits the catalog.
+            InputError: a plan without a fleet, an unknown workload, a problem that no longer fits.
         """
         return deployment(self.plan, self.path, self.catalog, self.overlays, known, self.workload)
 
@@ -68,18 +74,20 @@ def limits_s(at: Deployment) -> dict[str, float]:
     """Limits on latency in the plan's problem, under the names of an observation."""
     (workload,) = at.session.problem.workloads
     names = ObservedLimits.model_fields
-    return {f"{key}_s": float(value) for key, value in workload.slo if value is not None and f"{key}_s" in names}
+    return {
+        f"{key}_s": float(value) for key, value in workload.slo if value is not None and f"{key}_s" in names
+    }
 
 
-def against(found: Diagnosis, at: Deployment) -> Diagnosis:
+def against(found: Diagnosis, file: PlanFile, at: Deployment) -> Diagnosis:
     """The diagnosis with priced actions, and with the finding that the plan no longer fits."""
     pricing = Pricing(at)
     others = tuple(one.rule for one in found.findings)
     anew = resize.finding(at.known, _planned(at), alarms(at.session.catalog), others)
     findings = [pricing.finding(one) for one in found.findings]
     if anew is not None:
-        findings.append(_plan_again(at, anew))
-    more = [name for name in resize.needs(at.known, anew) if name not in found.need]
+        findings.append(_plan_again(file, at, anew))
+    more = [name for name in resize.needs(anew) if name not in found.need]
     used = PlanUsed(
         problem=at.plan.problem,
         workload=at.workload,
@@ -105,24 +113,32 @@ def _planned(at: Deployment) -> resize.Planned:
     )
 
 
-def _plan_again(at: Deployment, anew: Finding) -> Finding:
+def _plan_again(file: PlanFile, at: Deployment, anew: Finding) -> Finding:
     """The finding with the plan that the observed traffic would get, all workloads together."""
     (action,) = anew.actions
     changes = _observed(at, anew)
     if not changes:
         why = "nothing that the plan takes as given was observed to differ: measure anew, and calibrate"
         return _with(anew, action.model_copy(update={"not_priced": why}))
-    session = at.whole.changed(changes)
-    plan = session.solve()
-    after = state_of(plan, None) if plan.pools else PredictedState(status="infeasible", why=why_none(plan))
+    try:
+        plan = session_of(at.plan, file.path, file.catalog, file.overlays).changed(changes).solve()
+    except InputError as problem:
+        return _with(anew, action.model_copy(update={"not_priced": str(problem)}))
+    after = PredictedState(status="infeasible", why=why_none(plan)) if not plan.pools else _whole(plan, at)
     effect = PricedEffect(
         text=str(action.effect),
         set=changes,
-        before=state_of(at.plan, None),
+        before=_whole(at.plan, at),
         after=after,
         clears_slo=after.status == "serves",
     )
     return _with(anew, action.model_copy(update={"effect": effect}))
+
+
+def _whole(plan: Plan, at: Deployment) -> PredictedState:
+    """A plan: cost and GPUs of everything, the rest of this workload."""
+    pools = tuple(pool for pool in plan.pools if pool.workload == at.workload)
+    return state_of(plan.model_copy(update={"pools": pools}), None)
 
 
 def _with(finding: Finding, action: ActionAdvised) -> Finding:
@@ -137,6 +153,11 @@ def _observed(at: Deployment, anew: Finding) -> Changes:
     changes: Changes = lengths(at)
     peak, slow = peak_rps(at.plan, at.workload), any(one.op == ">" for one in anew.evidence)
     if at.rate_is_observed and peak is not None and (at.rate_rps > peak or not slow):
-        changes |= _peak(at, peak)
-    hit = hits(at)
-    return changes if hit is None else changes | hit_changes(at, hit)
+        for path, value in demand(at, at.rate_rps).items():
+            sizing = sizing_of(at.plan, at.workload)
+            mean = min(at.rate_rps, sizing.mean_rps) if sizing is not None else at.rate_rps
+            changes[path] = {**value, "mean_rps": f"{mean:.12g}"}
+    seen = at.known.get("prefix_hit_ratio")
+    if isinstance(seen, Reading) and not seen.low <= planned_hit(at) <= seen.high:
+        changes |= hit_changes(at, seen.value)
+    return changes

@@ -83,6 +83,8 @@ class ProblemAsker:
                 limits = replace(limits, stock_gpus=stock if value is None else stock | {gpu: int(value)})
             elif limit.kind == "budget":
                 limits = replace(limits, budget_usd_per_h=value)
+            elif limit.kind == "power":
+                limits = replace(limits, power_w=value)
             elif limit.kind == "max-gpus":
                 limits = replace(limits, max_gpus=None if value is None else int(value))
             else:

@@ -40,6 +40,7 @@ def limits(problem: Problem, lots: tuple[Lot, ...], find: Callable[[str], Accele
         stock_gpus={names.get(find_id(find, name), name): count for name, count in fleet.stock.items()},
         budget_usd_per_h=Fraction(fleet.budget) if fleet.budget is not None else None,
         max_gpus=fleet.max_gpus,
+        power_w=Fraction(fleet.max_power) if fleet.max_power is not None else None,
         objective=objective,
     )
 

@@ -1,7 +1,8 @@
-"""The fleet of a plan as it runs: its options held fast, with the settings and the traffic that were observed."""
+"""The fleet of a plan as it runs: its options, with the settings and the traffic that were observed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +79,9 @@ def deployment(
     session = session_of(plan.model_copy(update={"inputs": inputs}), path, catalog, overlays)
     rate = known.get("request_rate_rps")
     observed = isinstance(rate, Reading) and rate.value > 0
-    peak = peak_rps(plan, workload) or sum(one.load_rps * one.replicas for one in pools if one.role != "decode")
+    peak = peak_rps(plan, workload) or sum(
+        one.load_rps * one.replicas for one in pools if one.role != "decode"
+    )
     present = replicas_by_role(plan.model_copy(update={"pools": pools}))
     rate_rps = rate.value if observed and isinstance(rate, Reading) else peak
     bare = Deployment(plan, session, workload, pools, rate_rps, observed, known, present, {})
@@ -158,9 +161,20 @@ def _observed(at: Deployment) -> Changes:
         if name.startswith("slo.") and isinstance(value, Reading):
             metric = name.removeprefix("slo.").removesuffix("_s")
             found[at.path("slo", metric)] = f"{value.value:.12g} s"
+    if at.known.get("chunked_prefill") is False and at.mode == "aggregated":
+        found["search.batched_tokens"] = [_whole_prompt(at)]
     if at.known.get("prefix_caching") is False:
         return found | hit_changes(at, 0.0)
     return found if hit is None else found | hit_changes(at, hit)
+
+
+def _whole_prompt(at: Deployment) -> int:
+    """A step that takes the longest prompt in one piece: how an engine works without chunks."""
+    guard = at.plan.guardrails_by_workload.get(at.workload, at.plan.guardrails)
+    longest = guard.max_input_tokens if guard is not None else 0
+    seen = at.known.get("input_tokens_p99")
+    tail = math.ceil(seen.value) if isinstance(seen, Reading) else 0
+    return max(longest, tail, *(pool.batched_tokens for pool in at.pools))
 
 
 def _batch(at: Deployment) -> Changes:
@@ -201,7 +215,11 @@ def lengths(at: Deployment) -> Changes:
     middle, tail = at.known.get("input_tokens_p50"), at.known.get("input_tokens_p99")
     if sizing is None or not isinstance(at.stated("lengths", "input"), Mapping):
         return {}
-    if not isinstance(middle, Reading) or not isinstance(tail, Reading) or not 1 <= middle.value <= tail.value:
+    if (
+        not isinstance(middle, Reading)
+        or not isinstance(tail, Reading)
+        or not 1 <= middle.value <= tail.value
+    ):
         return {}
     planned = sizing.input_tokens.get("p99", sizing.input_tokens["mean"])
     if tail.low <= planned <= tail.high:

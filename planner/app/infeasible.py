@@ -80,6 +80,9 @@ def _market_bits(
     if limits.max_gpus is not None:
         values = {index: float(plan.gpus) for index, plan in best.items()}
         rows.append(("max-gpus", "number of GPUs", "GPUs", values, float(limits.max_gpus)))
+    if limits.power_w is not None:
+        values = {index: float(plan.power_w) for index, plan in best.items()}
+        rows.append(("power", "power of all replicas", "W", values, float(limits.power_w)))
     return [_row(row, names, broken) for row in rows]
 
 

@@ -17,7 +17,7 @@ from planner.app.deployment import (
     planned_hit,
     solved,
 )
-from planner.explain.problem_values import problem_value
+from planner.explain.problem_values import problem_value, sizing_of
 from planner.schema.catalog import Judgement
 from planner.schema.debugger_words import Knob
 from planner.schema.diagnosis import ActionAdvised
@@ -102,10 +102,11 @@ def _max_batch(at: Deployment, action: ActionAdvised) -> Turn:
 
 
 def _chunk(at: Deployment, action: ActionAdvised) -> Turn:
-    if action.direction == "enable":
-        raise NotPricedError("every plan mixes pieces of prompts into decode steps")
     if at.mode != "aggregated":
         raise NotPricedError("prompts and answers are served apart, each with a chunk of its own")
+    if action.direction == "enable":
+        chunks = sorted({pool.batched_tokens for pool in at.pools})
+        return _kept(at, {"search.batched_tokens": chunks})
     return _kept(at, {"search.batched_tokens": _stepped(at, action, "search.batched_tokens")})
 
 
@@ -209,18 +210,19 @@ def _free(at: Deployment) -> Changes:
 
 
 def _gpu(at: Deployment, action: ActionAdvised) -> Turn:
-    """The accelerator of the cheapest plan that lost with another one."""
+    """The accelerator of the cheapest plan that lost with another one, or the others that may be bought."""
     present = {pool.gpu for pool in at.pools}
     if isinstance(action.to, str):
-        other: str | None = action.to
+        others = [action.to]
     else:
-        rivals = (one for one in at.plan.runners_up if one.gpu not in present)
-        other = next((one.gpu for one in rivals), None)
-    if other is None:
+        rivals = [one.gpu for one in at.plan.runners_up if one.gpu not in present][:1]
+        stated = problem_value(at.plan, "fleet", "accelerators") or ()
+        others = rivals or [name for name in stated if name not in present]
+    if not others:
         raise NotPricedError("no other accelerator is in the plan's problem: add one to fleet.accelerators")
     precision = {at.path("precision"): at.stated("precision")}
     held = {path: None for path in at.changes if path.startswith(at.path("precision") + ".")}
-    return Turn({"fleet.accelerators": [other], **_free(at), **held, **precision}, None)
+    return Turn({"fleet.accelerators": others, **_free(at), **held, **precision}, None)
 
 
 def _mode(at: Deployment, action: ActionAdvised) -> Turn:
@@ -230,15 +232,17 @@ def _mode(at: Deployment, action: ActionAdvised) -> Turn:
     return Turn({"search.modes": [mode], **_free(at)}, None)
 
 
-def _prompt_cap(at: Deployment, action: ActionAdvised) -> Turn:
+def _prompt_cap(at: Deployment, _: ActionAdvised) -> Turn:
     """Prompts as long as the plan took them to be, where longer ones were observed."""
     path = at.path("lengths", "input")
-    if path not in at.changes:
+    planned = sizing_of(at.plan, at.workload)
+    seen = at.changes.get(path)
+    if seen is None or planned is None or seen["p99"] <= planned.input_tokens.get("p99", 0.0):
         raise NotPricedError("prompts were not observed to be longer than the plan's")
     return _kept(at, {path: at.stated("lengths", "input")})
 
 
-def _answer_cap(at: Deployment, action: ActionAdvised) -> Turn:
+def _answer_cap(at: Deployment, _: ActionAdvised) -> Turn:
     guard = at.plan.guardrails_by_workload.get(at.workload, at.plan.guardrails)
     if guard is None:
         raise NotPricedError("the plan states no limit for answers")

@@ -138,6 +138,9 @@ def _market(question: ChoiceProblem) -> Iterator[NamedLimit]:
     if limits.max_gpus is not None:
         yield NamedLimit("max-gpus", "max-gpus", "number of GPUs", "GPUs", Fraction(limits.max_gpus),
                          whole=True, path="fleet.max_gpus")  # fmt: skip
+    if limits.power_w is not None:
+        yield NamedLimit("power", "power", "power of all replicas", "W", limits.power_w,
+                         path="fleet.max_power")  # fmt: skip
 
 
 def _given(problem: Problem, question: ChoiceProblem) -> Iterator[NamedLimit]:

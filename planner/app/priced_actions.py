@@ -57,11 +57,13 @@ class Pricing:
         """
         plan = solved(self.at, changes)
         if isinstance(plan, Plan) and plan.pools:
-            if present is None or all(need <= present.get(role, 0) for role, need in replicas_by_role(plan).items()):
-                return _state(plan, present)
+            if present is None or all(
+                need <= present.get(role, 0) for role, need in replicas_by_role(plan).items()
+            ):
+                return state_of(plan, present)
             capacity = _capacity_rps(plan, present)
         elif present is None:
-            return PredictedState(status="infeasible", why=_why(plan))
+            return PredictedState(status="infeasible", why=why_none(plan))
         else:
             capacity = None
         return self._beyond(changes, present, plan, capacity)
@@ -73,19 +75,19 @@ class Pricing:
         free = solved(self.at, {**changes, **no_limits(self.at)})
         if isinstance(free, str) or not free.pools:
             if isinstance(plan, str) or not plan.pools:
-                return PredictedState(status="infeasible", why=_why(plan))
+                return PredictedState(status="infeasible", why=why_none(free))
             free = plan
         stable = all(need <= present.get(role, 0) for role, need in replicas_by_role(free).items())
-        found = _state(free, present)
+        found = state_of(free, present)
         late = {} if stable else {"ttft_p99_s": None, "itl_p99_s": None}
         return found.model_copy(update={"status": "overloaded", "capacity_rps": capacity, **late})
 
     def _enough(self, changes: Changes) -> PredictedState | None:
         plan = solved(self.at, changes)
-        return _state(plan, None) if isinstance(plan, Plan) and plan.pools else None
+        return state_of(plan, None) if isinstance(plan, Plan) and plan.pools else None
 
 
-def _state(plan: Plan, present: Mapping[str, int] | None) -> PredictedState:
+def state_of(plan: Plan, present: Mapping[str, int] | None) -> PredictedState:
     """A plan as a state, with its cost and GPUs for the replicas that are there."""
     planned = replicas_by_role(plan)
     replicas = planned if present is None else {role: present[role] for role in planned}
@@ -113,7 +115,8 @@ def _capacity_rps(plan: Plan, replicas: Mapping[str, int]) -> float:
     return min(capacity_by_role_rps(plan, replicas).values())
 
 
-def _why(plan: Plan | str) -> str:
+def why_none(plan: Plan | str) -> str:
+    """Why there is no plan, in a sentence."""
     if isinstance(plan, str):
         return plan
     told = [in_the_way(item) for item in blocking(plan)]

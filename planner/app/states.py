@@ -121,6 +121,9 @@ def market_states(choice: Choice, limits: Limits) -> list[ConstraintState]:
     if limits.max_gpus is not None:
         total = Fraction(sum(choice.gpus.values()))
         states.append(_state("max-gpus", total, Fraction(limits.max_gpus), "GPUs", 1))
+    if limits.power_w is not None:
+        least = choice.power_w / max(sum(choice.counts.values()), 1)
+        states.append(_state("power", choice.power_w, limits.power_w, "W", least))
     return states
 
 

@@ -20,8 +20,8 @@ RULE, SYMPTOM, LAYER = "re-size", "departs-from-plan", "L4a"
 TITLE = "Production departs from the plan: size anew"
 CAUSE = "The traffic or the fleet is not what the plan was made for."
 BECAUSE = (
-    "A plan is a prediction. Where TTFT is far above it, or GPUs are far less used than it says at the same rate, the "
-    "lengths, the arrivals or the rates of a replica differ from those it was made with."
+    "A plan is a prediction. Where TTFT is far above it, or GPUs are far less used than it says at the same "
+    "rate, the lengths, the arrivals or the speed of a replica differ from those it was made with."
 )
 SOURCE = Reference(document="Sizing LLM Inference for Production", section="9.1, step 13; 9.3")
 _FLEET, _GPU, _TTFT = "fleet_utilization_ratio", "gpu_utilization_ratio", "ttft_p99_s"
@@ -74,7 +74,7 @@ def finding(known: Known, planned: Planned, alarms: Alarms, others: tuple[str, .
         cause=CAUSE,
         because=BECAUSE,
         evidence=seen,
-        actions=(ACTION,),
+        actions=(_after(others),),
         path=(f"symptom:{SYMPTOM}", f"evidence:{RULE}", f"cause:{RULE}", f"action:{RULE}/{ACTION.id}"),
         next=(),
         stop="TTFT and utilization are within the alarms of the new plan.",
@@ -90,7 +90,13 @@ def finding(known: Known, planned: Planned, alarms: Alarms, others: tuple[str, .
     )
 
 
-def needs(known: Known, found: Finding | None) -> tuple[str, ...]:
+def _after(others: tuple[str, ...]) -> ActionAdvised:
+    """Whoever plans anew while a fault is there plans for the fault."""
+    text = f"Once {', '.join(others)} no longer hold: {ACTION.text[:1].lower()}{ACTION.text[1:]}"
+    return ACTION.model_copy(update={"text": text}) if others else ACTION
+
+
+def needs(found: Finding | None) -> tuple[str, ...]:
     """The metric that would settle a finding in doubt."""
     return ("request_rate_rps",) if found is not None and found.ranking.in_doubt else ()
 
@@ -120,7 +126,9 @@ def document(alarms: Alarms) -> dict[str, Any]:
         "then": [_action()],
         "next": [],
         "thresholds": {
-            "ttft_excess_fraction": _threshold(excess, "TTFT P99 above the plan by more than this share", source),
+            "ttft_excess_fraction": _threshold(
+                excess, "TTFT P99 above the plan by more than this share", source
+            ),
             "utilization_drop_fraction": _threshold(
                 drop, "utilization below the plan at the same rate by more than these points", source
             ),

@@ -6,7 +6,7 @@ from planner import numbers
 from planner.explain.problem_values import problem_value
 from planner.schema.plan import Plan
 
-_MARKET = {"budget": ("fleet", "budget"), "max-gpus": ("fleet", "max_gpus")}
+_MARKET = {"budget": ("fleet", "budget"), "max-gpus": ("fleet", "max_gpus"), "power": ("fleet", "max_power")}
 _TITLES = {
     "ttft": "time to first token",
     "itl": "inter-token latency",

@@ -107,7 +107,8 @@ def all_needed(oracle: Oracle, members: Sequence[Axis]) -> Region | None:
     if money is None:
         return Region(free, low, high, corner_first=True)
     least = needs[money.limit.id]
-    assert least is not None
+    if least is None:
+        return None
     return Region(free, low, high, money, least, corner_first=True)
 
 

@@ -40,8 +40,8 @@ def relaxations(
       and of those sets, the change with the smallest sum.
 
     Each is solved again as stated, and no change in it can be made 1 % smaller, that of a whole number by
-    one. Singles ask as `smallest` says; the mixed one asks at most ``most_asks`` times, and then as often as
-    it takes to make each of its changes minimal.
+    one. `Axis.size` says how large a change is. Singles ask as `smallest` says; the mixed one asks at most
+    ``most_asks`` times, and then as often as it takes to make each of its changes minimal.
 
     Args:
         asker: the problem; an `Oracle` remembers what the conflicts showed.

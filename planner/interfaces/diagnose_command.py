@@ -4,23 +4,80 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, NoReturn, get_args
 
-from typer import Exit, Option
+from typer import Argument, Exit, Option
 
-from planner.errors import input_error
 from planner.interfaces import faults
+from planner.interfaces.observed_sources import MAX_SAMPLES, Sources, checked
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
-from planner.interfaces.output import Answer, check_target, message, write_whole
+from planner.interfaces.output import Answer, Progress, check_target, message, write_whole
+
+if TYPE_CHECKING:
+    from planner.app.follow import Asked
 
 
 def diagnose(
+    more: Annotated[
+        list[str] | None,
+        Argument(metavar="[FILE…]", help="More files or addresses of --metrics or --observed."),
+    ] = None,
     observed: Annotated[
-        Path | None,
+        list[Path] | None,
         Option(
-            "--observed", metavar="FILE", help="What was observed (YAML or JSON; planner schema observation)."
+            "--observed",
+            metavar="FILE",
+            help="What was observed (YAML or JSON; planner schema observation). With --follow several.",
         ),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        Option(
+            "--metrics",
+            metavar="URL-or-FILE",
+            help="Page of metrics of an engine, router or GPU exporter; - for standard input. May repeat.",
+        ),
+    ] = None,
+    prometheus: Annotated[
+        str | None, Option("--prometheus", metavar="URL", help="Prometheus server to ask.")
+    ] = None,
+    interval: Annotated[
+        str | None,
+        Option(
+            "--interval",
+            metavar="S",
+            help="Fetch --metrics twice, so many seconds apart, for rates; with --follow the pace.",
+        ),
+    ] = None,
+    range_: Annotated[
+        str | None, Option("--range", metavar="TIME", help="Window of --prometheus, such as 15m; default 5m.")
+    ] = None,
+    selector: Annotated[
+        str | None, Option("--selector", metavar="LABELS", help="""Only series such as 'model_name="m"'.""")
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        Option("--plan", metavar="PLAN", help="Plan document: price every action on it, and compare."),
+    ] = None,
+    workload: Annotated[
+        str | None, Option("--workload", metavar="W", help="The workload of the plan that was observed.")
+    ] = None,
+    slo: Annotated[
+        str | None, Option("--slo", metavar="LIMITS", help="Limits such as ttft_p99=1500ms,itl_p99=60ms.")
+    ] = None,
+    follow: Annotated[
+        bool,
+        Option(
+            "--follow",
+            help="Diagnose sample after sample and say what moved. Files: in their order, one document. "
+            "Addresses: until Ctrl-C; with --json one line for each sample.",
+        ),
+    ] = False,
+    samples: Annotated[
+        str | None, Option("--samples", metavar="N", help="End --follow after so many samples.")
     ] = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
@@ -28,16 +85,64 @@ def diagnose(
 ) -> None:
     """Find the layer, the cause and the next action behind what production shows."""
     checks = Checks("planner diagnose")
+    from planner.app import follow as follow_case
+    from planner.app.against_plan import PlanFile
+    from planner.loaders.http import is_url
+
+    source = checked(
+        checks,
+        observed or [],
+        metrics or [],
+        prometheus,
+        more or [],
+        interval=interval,
+        range_=range_,
+        selector=selector,
+        follow=follow,
+        is_url=is_url,
+    )
+    if workload is not None and plan is None:
+        checks.refuse("--workload", f'"{workload}"', "it with --plan PLAN")
+    if samples is not None and not follow:
+        checks.refuse("--samples", f'"{samples}"', "it with --follow")
+    if out is not None and follow and source.endless:
+        checks.refuse("--out", f'"{out}"', "no file for an endless answer: redirect standard output")
+    most = None if samples is None else checks.whole("--samples", samples, high=MAX_SAMPLES)
+    limits_s = {f"{name}_s": value for name, value in checks.limits("--slo", slo).items()}
     overlays = checks.folders("--catalog", catalog)
     checks.done()
-    if observed is None:
-        raise input_error("planner diagnose", "--observed", "nothing", "--observed FILE")
+    source = replace(source, overlays=overlays)
+    file = None if plan is None else PlanFile(plan, overlays, workload)
+    asked = follow_case.Asked(overlays, file, limits_s)
     answer = Answer(as_json=as_json, out=out)
+    if follow:
+        _follow(answer, source, asked, most)
     from planner.app import diagnose as diagnose_case
     from planner.report import diagnosis_text, json_document
 
-    found = diagnose_case.diagnose_file(observed, overlays)
+    with Progress() as progress:
+        progress("diagnose")
+        readout = source.one()
+        found = diagnose_case.diagnose_readout(readout, overlays, plan=file, slo_s=limits_s)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: diagnosis_text.view(found))
+    raise Exit(faults.ANSWERED)
+
+
+def _follow(answer: Answer, source: Sources, asked: Asked, most: int | None) -> NoReturn:
+    """Files as one document; servers sample by sample, so that each is seen at once."""
+    from planner.app.follow import follow
+    from planner.report import follow_text, json_document
+    from planner.schema.diagnosis import Steps
+
+    steps = follow(source.samples(most), asked)
+    if not source.endless:
+        found = Steps(steps=tuple(steps))
+        answer.give(lambda: json_document.encode(json_document.of(found)), lambda: follow_text.view(found))
+        raise Exit(faults.ANSWERED)
+    for number, step in enumerate(steps, start=1):
+        line, page = partial(json_document.line, step), partial(follow_text.page, number, step)
+        if not answer.give(line, page):
+            break
     raise Exit(faults.ANSWERED)
 
 

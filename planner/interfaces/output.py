@@ -42,8 +42,8 @@ class Answer:
         if out is not None:
             check_target("--out", out)
 
-    def give(self, encode: Callable[[], bytes], view: Callable[[], RenderableType]) -> None:
-        """Write the document or its text; only what is asked for is made."""
+    def give(self, encode: Callable[[], bytes], view: Callable[[], RenderableType]) -> bool:
+        """Write the document or its text; only what is asked for is made. False: the reader has gone."""
         document = encode() if self.as_json or self.out is not None else b""
         if self.out is not None:
             write_whole(self.out, document)
@@ -54,6 +54,8 @@ class Answer:
             except BrokenPipeError:
                 _forget_stdout()
                 raise
+            return True
+        return False
 
     def _print(self, document: bytes, view: Callable[[], RenderableType]) -> None:
         if self.as_json:

@@ -32,6 +32,8 @@ def measured_case(
         faults.append(
             Fault("objective", "", "power", "cost, cost_per_token or gpus: a table states no power")
         )
+    if problem.fleet.max_power is not None:
+        faults.append(Fault("fleet", "max_power", "a limit", "no such key: a table states no power"))
     faults.extend(_name_faults(problem, table))
     views = [_View(problem, workload, table, faults) for workload in problem.workloads]
     if faults:

@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.report.effect_text import expectation, predicted
 from planner.report.parts import bullets, pairs, section, table
 from planner.schema.debugger_words import LAYERS
-from planner.schema.diagnosis import ActionAdvised, Diagnosis, EvidenceSeen, Finding, Ranking, Shown
+from planner.schema.diagnosis import ActionAdvised, Diagnosis, EvidenceSeen, Finding, PlanUsed, Ranking, Shown
 from planner.schema.metrics import METRICS
 
 _ROLES = {
@@ -25,6 +26,8 @@ _OPERATORS = {"==": "is", "!=": "is not", ">=": "≥", "<=": "≤", "in": "is on
 def view(diagnosis: Diagnosis) -> RenderableType:
     """The whole page."""
     parts: list[RenderableType] = [Text(_headline(diagnosis), style="bold")]
+    if diagnosis.plan is not None:
+        parts.append(Text(_held_against(diagnosis.plan)))
     for number, finding in enumerate(diagnosis.findings, start=1):
         parts.append(_finding(number, finding))
     if diagnosis.need:
@@ -35,7 +38,26 @@ def view(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.unjudged:
         words = "Nothing was observed that would show: " + ", ".join(diagnosis.unjudged) + "."
         parts.append(section("Not looked at", Text(words)))
+    if diagnosis.notes:
+        parts.append(section("About the numbers", bullets(_notes(diagnosis))))
     return Group(*parts)
+
+
+def _held_against(plan: PlanUsed) -> str:
+    basis = "observed" if plan.rate_is_observed else "the plan's peak, as no rate was observed"
+    return (
+        f"Predictions: {plan.problem}, workload {plan.workload}, at {numbers.rate(plan.rate_rps)} ({basis})."
+    )
+
+
+def _notes(diagnosis: Diagnosis) -> Iterator[str]:
+    """Notes with the same words in one line."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for note in diagnosis.notes:
+        metrics.setdefault((note.kind, note.text), []).append(note.metric)
+    for (kind, text), names in metrics.items():
+        of = ", ".join(name for name in names if name)
+        yield f"{kind}, {of}: {text}" if of else f"{kind}: {text}"
 
 
 def _headline(diagnosis: Diagnosis) -> str:
@@ -65,11 +87,13 @@ def _finding(number: int, finding: Finding) -> RenderableType:
         after.append(("stop", finding.stop))
     evidence = [_evidence(one) for one in finding.evidence]
     actions = [_action(place, one) for place, one in enumerate(finding.actions, start=1)]
+    priced = predicted(finding.actions)
     return section(
         f"{number}. {finding.title}",
         pairs(facts),
         section("Evidence", table(["metric", "value", "", "compared with", ""], evidence)),
         section("Do, in this order", table(["", "action", "turn", "expect", "takes"], actions)),
+        *([section("Predicted on the fleet of the plan", pairs(priced))] if priced else []),
         pairs(after),
     )
 
@@ -89,12 +113,14 @@ def _source(finding: Finding) -> str:
 
 def _evidence(one: EvidenceSeen) -> list[str]:
     unit = METRICS[one.metric].unit
-    value = _words(one.value, unit)
+    value = words(one.value, unit)
     if one.between is not None:
         low, high = (None if bound is None else numbers.quantity(bound, unit) for bound in one.between)
         value += f" ({low} to {high})" if high else f" ({low} or more)"
-    right = _words(one.threshold, unit)
-    if one.basis != "value":
+    right = words(one.threshold, unit)
+    if one.planned is not None:
+        right += f" (the plan: {words(one.planned, unit)})"
+    elif one.basis != "value":
         right += f" ({one.basis})"
     return [one.metric, value, _OPERATORS.get(one.op, one.op), right, _ROLES[one.role]]
 
@@ -103,14 +129,11 @@ def _action(place: int, one: ActionAdvised) -> list[str]:
     turn = f"{one.knob}: {one.direction}"
     unit = METRICS[one.knob].unit if one.knob in METRICS else ""
     if one.from_value is not None:
-        turn += f" from {_words(one.from_value, unit)}"
+        turn += f" from {words(one.from_value, unit)}"
     if one.to is not None:
-        turn += f" to {_words(one.to, unit)}"
+        turn += f" to {words(one.to, unit)}"
     flags = "; ".join(f"{engine} {flag}" for engine, flag in one.flags.items())
-    effect = (
-        one.effect if isinstance(one.effect, str) else ", ".join(f"{k} {v}" for k, v in one.effect.items())
-    )
-    return [str(place), one.text, f"{turn} ({flags})" if flags else turn, effect, _takes(one)]
+    return [str(place), one.text, f"{turn} ({flags})" if flags else turn, expectation(one), _takes(one)]
 
 
 def _takes(one: ActionAdvised) -> str:
@@ -123,7 +146,8 @@ def _needs(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"{name}: {meaning}" if meaning else name
 
 
-def _words(value: Shown, unit: str) -> str:
+def words(value: Shown, unit: str) -> str:
+    """A value with its unit."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):

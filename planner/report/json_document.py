@@ -18,6 +18,11 @@ def encode(document: object) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
+def line(noun: Noun) -> bytes:
+    """A noun as one line of JSON, for answers that go on and on."""
+    return (json.dumps(of(noun), ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
 def of(noun: Noun) -> dict[str, Any]:
     """A noun as a document, under the names that the contract uses; wall times only where they are known."""
     document: dict[str, Any] = noun.model_dump(mode="json", by_alias=True)

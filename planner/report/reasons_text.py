@@ -14,7 +14,7 @@ from planner.report.headline import UNITS
 from planner.report.parts import bullets, section, table
 from planner.schema.plan import Change, Plan, Price, Relaxation
 
-_TYPED_WITH_UNIT = ("s", "USD/h", "%", "fraction")
+_TYPED_WITH_UNIT = ("s", "USD/h", "W", "%", "fraction")
 """Units that a problem file wants to see; other keys carry theirs in their name."""
 
 

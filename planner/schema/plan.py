@@ -154,7 +154,8 @@ class Relaxation(Noun):
     kind: Literal["single", "together", "mixed"] = "single"
     """One limit that suffices alone; limits of which each must change; the smallest mixed change."""
     relative_change: float | None = None
-    """Sum of the changes relative to today's values; taking a yes-or-no limit away counts as one."""
+    """Sum of the changes relative to today's values. Turning a yes-or-no limit off counts as one; demand
+    counts by how many times larger today's is."""
     gap: float | None = None
     """Of the plan that it allows; 0 is a proof."""
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import BytesPerSecond, Noun, Percentage, Share, UsdPerHour
+from planner.schema.base import BytesPerSecond, Noun, Percentage, Share, UsdPerHour, Watts
 from planner.schema.lengths import Lengths
 from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse_fault
 from planner.schema.sessions import Sessions
@@ -205,6 +205,8 @@ class Fleet(Noun):
     """Money per hour at most."""
     max_gpus: Count | None = None
     """GPUs bought at most, idle ones in bought servers included."""
+    max_power: Watts | None = None
+    """Power of all replicas at most, each GPU at its rated power."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None

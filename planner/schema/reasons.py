@@ -14,6 +14,7 @@ LimitKind = Literal[
     "memory",
     "budget",
     "max-gpus",
+    "power",
     "stock",
     "precision",
     "rule",

@@ -191,6 +191,8 @@ class Search:
         parameters.interleave_search = False
         parameters.cp_model_presolve = not plain
         parameters.symmetry_level = 0
+        # Probing every literal takes longer than it saves in models with few of them.
+        parameters.cp_model_probing_level = 0
         # Level 1 drops rows from the relaxation and can then leave the bound of a cover problem at zero.
         parameters.linearization_level = 2
         if tie:

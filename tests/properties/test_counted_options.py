@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import random
 from fractions import Fraction
 
@@ -15,8 +16,8 @@ from planner.schema.choice import ChoiceProblem, Limits, Option, PoolDemand, Spa
 from planner.solver.reach import within_reach
 from planner.solver.solve import solve
 
-PROBLEMS = 400
-MOST_PLANS = 8000
+PROBLEMS = 250
+MOST_PLANS, MOST_REPLICAS = 1500, 14
 
 
 def tables(rng, supply, name, buckets, falling, workload="w"):
@@ -28,7 +29,8 @@ def tables(rng, supply, name, buckets, falling, workload="w"):
         factor = Fraction(len(starts) - place if falling else place + 1, rng.choice([2, 3]))
         rates = tuple(max(rate * factor - b, Fraction(1, 2)) for b in range(buckets))
         yield Option(
-            f"{name}-{start}", workload, "serve", supply.id, supply.gpu, gpus, rates, usd_per_h=usd, power_w=power,
+            f"{name}-{start}", workload, "serve", supply.id, supply.gpu, gpus, rates,
+            usd_per_h=usd, power_w=power,
             replicas_from=start, replicas_to=starts[place + 1] - 1 if place + 1 < len(starts) else None,
         )  # fmt: skip
 
@@ -77,11 +79,9 @@ def tops(demand, options):
 
 def random_problem(rng):
     while True:
-        problem, ways = any_problem(rng), 1
-        for demand in problem.demands:
-            for top in tops(demand, mine(problem, demand)):
-                ways *= top + 1
-        if ways <= MOST_PLANS:
+        problem = any_problem(rng)
+        counts = [top for demand in problem.demands for top in tops(demand, mine(problem, demand))]
+        if math.prod(top + 1 for top in counts) <= MOST_PLANS and max(counts) <= MOST_REPLICAS:
             return problem
 
 
