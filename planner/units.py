@@ -71,7 +71,8 @@ SECONDS = Dimension(
 )
 WATTS = Dimension("power", "700 W", {"W": _d("1"), "kW": _d("1e3"), "MW": _d("1e6")}, "W")
 USD_PER_H = Dimension("price per hour", "2.5 USD/h", {"USD/h": _d("1"), "$/h": _d("1")}, "USD/h")
-FRACTION = Dimension("share", "10 %", {"%": _d("0.01")}, "%")
+# A relaxation states shares in the unit "fraction"; its number and unit can be fed back as they stand.
+FRACTION = Dimension("share", "10 %", {"%": _d("0.01"), "fraction": _d("1")}, "%")
 
 MAX_CHARACTERS = 100
 _BITS = re.compile(r"^([kMGT]?)(?:bit/s|b/s|bps)$")

@@ -13,6 +13,7 @@ from planner.app.deployment import (
     deployment,
     hit_changes,
     lengths,
+    observed_rate_rps,
     planned_hit,
     planned_p99_s,
 )
@@ -105,11 +106,12 @@ def _planned(at: Deployment) -> resize.Planned:
     gpus = sum(pool.gpus_per_replica * pool.replicas for pool in at.pools)
     busy = sum(pool.gpus_per_replica * pool.replicas * pool.utilization for pool in at.pools) / max(gpus, 1)
     peak, sizing = peak_rps(at.plan, at.workload) or at.rate_rps, sizing_of(at.plan, at.workload)
+    rate = observed_rate_rps(at.known)
     return resize.Planned(
         ttft_p99_s=planned_p99_s(at.pools, "ttft_s"),
-        utilization=min(1.0, busy * at.rate_rps / peak),
+        utilization=min(1.0, busy * (peak if rate is None else rate) / peak),
         mean_utilization=None if sizing is None else busy * sizing.mean_rps / peak,
-        rate_is_observed=at.rate_is_observed,
+        rate_is_observed=rate is not None,
     )
 
 

@@ -43,7 +43,7 @@ def _measured(session: Session, k: int, run: Run) -> Plans:
     case = measured_case(session.problem, table, sizes)
     found = _found(case.problem, k, run, lambda option: option.id)
     plans = tuple(
-        measured_plan.documented(session.problem, session.catalog, run, Solved(case, choice))
+        measured_plan.documented(session.problem, session.folder, session.catalog, run, Solved(case, choice))
         for choice in found.choices
     )
     return Plans(plans=plans, complete=found.exhausted or len(plans) == k)

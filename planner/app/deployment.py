@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Deployment:
     pools: tuple[Pool, ...]
     rate_rps: float
     rate_is_observed: bool
+    """False: the plan's peak; none was observed, or the problem's rate follows from sessions or a trace."""
     known: Known
     present: Mapping[str, int]
     """Replicas by role."""
@@ -77,16 +78,22 @@ def deployment(
     alone = {**plan.inputs.problem, "workloads": [problem_value(plan, "workloads", workload)]}
     inputs = plan.inputs.model_copy(update={"problem": alone})
     session = session_of(plan.model_copy(update={"inputs": inputs}), path, catalog, overlays)
-    rate = known.get("request_rate_rps")
-    observed = isinstance(rate, Reading) and rate.value > 0
+    rate = observed_rate_rps(known)
     peak = peak_rps(plan, workload) or sum(
         one.load_rps * one.replicas for one in pools if one.role != "decode"
     )
     present = replicas_by_role(plan.model_copy(update={"pools": pools}))
-    rate_rps = rate.value if observed and isinstance(rate, Reading) else peak
-    bare = Deployment(plan, session, workload, pools, rate_rps, observed, known, present, {})
-    seen = Deployment(**{**vars(bare), "changes": _options(bare) | _margins(bare) | _observed(bare)})
-    return Deployment(**{**vars(seen), "changes": seen.changes | _batch(seen)})
+    bare = Deployment(plan, session, workload, pools, peak, False, known, present, {})
+    if rate is not None and demand(bare, rate):
+        bare = replace(bare, rate_rps=rate, rate_is_observed=True)
+    seen = replace(bare, changes=_options(bare) | _margins(bare) | _observed(bare))
+    return replace(seen, changes=seen.changes | _batch(seen))
+
+
+def observed_rate_rps(known: Known) -> float | None:
+    """Requests per second, where any were seen."""
+    rate = known.get("request_rate_rps")
+    return rate.value if isinstance(rate, Reading) and rate.value > 0 else None
 
 
 def planned_p99_s(pools: Iterable[Pool], metric: str) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from planner.app.amounts import MILLION, mean_utilization, per_million, tokens_per_h
@@ -22,6 +23,7 @@ from planner.app.reuse import sessions_taken
 from planner.app.run import Run
 from planner.app.states import constraint_states
 from planner.explain.prefill_decode import prefill_decode_steps
+from planner.loaders.named_files import texts
 from planner.performance.sizing import workload_sizing
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice, ChoiceProblem
@@ -49,6 +51,7 @@ def document(
     chosen: Chosen | None,
     removed: tuple[Removal, ...],
     candidates: int,
+    folder: Path,
 ) -> Plan:
     """The plan, or the honest no with what stands in the way."""
     parts: dict[str, Any] = {}
@@ -58,7 +61,7 @@ def document(
     sized = tuple(_sizing(case, parts.get("pools", ()), catalog) for case in cases.values())
     return Plan(
         problem=problem.name,
-        inputs=inputs(problem, catalog),
+        inputs=inputs(problem, catalog, folder),
         status=choice.status,
         objective=objective(problem, choice, cases),
         cost_usd_per_hour=cost,
@@ -86,10 +89,12 @@ def _sizing(case: Case, documents: Sequence[Pool], catalog: Catalog) -> Workload
     )
 
 
-def inputs(problem: Problem, catalog: Catalog) -> Inputs:
-    """The resolved problem and what it was answered with."""
+def inputs(problem: Problem, catalog: Catalog, folder: Path) -> Inputs:
+    """The resolved problem, the files that it names, and what it was answered with."""
+    values = problem.model_dump(mode="json", exclude_none=True)
     return Inputs(
-        problem=problem.model_dump(mode="json", exclude_none=True),
+        problem=values,
+        files=texts(values, folder),
         catalog=catalog.sha256,
         calibration=catalog.calibration_sha256,
     )

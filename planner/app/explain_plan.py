@@ -12,6 +12,7 @@ from planner.errors import input_error
 from planner.explain.monitoring import targets
 from planner.explain.sizing.steps import steps as sizing_steps
 from planner.loaders.catalog import load_catalog
+from planner.loaders.named_files import laid_out
 from planner.loaders.plan_file import load_plan
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
@@ -67,9 +68,11 @@ def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, .
     """
     rules = load_planning_rules(overlays)
     where = f"{path}: inputs.problem"
-    values = plan.inputs.problem
+    values, made = laid_out(plan.inputs.problem, plan.inputs.files, path.parent)
     problem = load_problem_document(values, catalog, where, path.parent, [rule.id for rule in rules])
-    return Session(problem, values, path.parent, catalog, rules, where)
+    session = Session(problem, values, path.parent, catalog, rules, where)
+    session.files = made  # lives as long as the session
+    return session
 
 
 def alarms(catalog: Catalog) -> Alarms:

@@ -256,6 +256,8 @@ def _drafts(at: Deployment, action: ActionAdvised) -> Turn:
         if all(pool.speculation is None for pool in at.pools):
             raise NotPricedError("the plan uses no drafts")
         return _kept(at, {at.path("speculation"): None})
+    if any(pool.speculation is not None for pool in at.pools):
+        raise NotPricedError("the plan uses drafts already")
     if not stated:
         raise NotPricedError("the plan knows no drafts: state speculation with a measured acceptance")
     return _kept(at, {at.path("speculation"): stated})

@@ -38,7 +38,7 @@ def plan_from_table(problem: Problem, folder: Path, catalog: Catalog, run: Run) 
     with run.step("solve", "choosing and proving"):
         choice = solve(case.problem, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):
-        return documented(problem, catalog, run, Solved(case, choice))
+        return documented(problem, folder, catalog, run, Solved(case, choice))
 
 
 def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[WorkerTable, dict[str, int]]:
@@ -58,7 +58,7 @@ def _known(catalog: Catalog) -> dict[str, Accelerator]:
     return {name: entry for name in names if (entry := catalog.accelerator(name)) is not None}
 
 
-def documented(problem: Problem, catalog: Catalog, run: Run, solved: Solved) -> Plan:
+def documented(problem: Problem, folder: Path, catalog: Catalog, run: Run, solved: Solved) -> Plan:
     """The plan document of a choice, or the honest no."""
     choice, case = solved.choice, solved.case
     feasible = choice.value is not None
@@ -67,7 +67,7 @@ def documented(problem: Problem, catalog: Catalog, run: Run, solved: Solved) -> 
     cost = float(choice.cost_usd_per_h) if feasible else None
     return Plan(
         problem=problem.name,
-        inputs=inputs(problem, catalog),
+        inputs=inputs(problem, catalog, folder),
         status=choice.status,
         objective=_objective(problem, choice),
         cost_usd_per_hour=cost,

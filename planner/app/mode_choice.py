@@ -16,7 +16,7 @@ from planner.performance.decode_worker import answer_traffic
 from planner.performance.load import IntArray
 from planner.performance.replica import replicas
 from planner.schema.apart import ModeChoice
-from planner.schema.choice import Choice, ChoiceProblem, Way
+from planner.schema.choice import Choice, ChoiceProblem, Objective, Way
 from planner.schema.configuration import Configuration
 from planner.schema.plan import Pool
 from planner.schema.traffic import Traffic
@@ -43,7 +43,7 @@ def mode_choices(
             taken = choice.ways[workload]
             other = ask(_without(problem, workload, taken))
             gaps = gaps_s(workload) if gaps_s is not None else (np.inf, np.inf)
-            found.append(_entry(workload, taken, choice, other, gaps))
+            found.append(_entry(problem, workload, choice, other, gaps))
     return tuple(found)
 
 
@@ -72,10 +72,19 @@ def _without(problem: ChoiceProblem, workload: str, way: Way) -> ChoiceProblem:
     return replace(problem, demands=demands, options=tuple(o for o in problem.options if o.pool in pools))
 
 
-def _entry(workload: str, taken: Way, choice: Choice, other: Choice, gaps: tuple[float, float]) -> ModeChoice:
-    own, else_ = float(choice.cost_usd_per_h), float(other.cost_usd_per_h)
+def _entry(
+    problem: ChoiceProblem,
+    workload: str,
+    choice: Choice,
+    other: Choice,
+    gaps: tuple[float, float],
+) -> ModeChoice:
+    taken = choice.ways[workload]
     known = other.value is not None
-    costs = {taken: own, _other(taken): else_ if known else None}
+    costs = {
+        taken: float(choice.cost_usd_per_h),
+        _other(taken): float(other.cost_usd_per_h) if known else None,
+    }
     return ModeChoice(
         workload=workload,
         chosen=taken,
@@ -84,7 +93,7 @@ def _entry(workload: str, taken: Way, choice: Choice, other: Choice, gaps: tuple
         proved=other.status in ("optimal", "infeasible"),
         itl_p99_together_s=gaps[0] if np.isfinite(gaps[0]) else None,
         itl_p99_apart_s=gaps[1] if np.isfinite(gaps[1]) else None,
-        text=f"{_cost_words(taken, own, else_, other)} {_gap_words(taken, *gaps)}".strip(),
+        text=f"{_words(problem.limits.objective, taken, choice, other)} {_gap_words(taken, *gaps)}".strip(),
     )
 
 
@@ -92,17 +101,19 @@ def _other(way: Way) -> Way:
     return "disaggregated" if way == "aggregated" else "aggregated"
 
 
-def _cost_words(taken: Way, own: float, other: float, answer: Choice) -> str:
+def _words(objective: Objective, taken: Way, own: Choice, other: Choice) -> str:
     words: dict[Way, str] = {"aggregated": "together", "disaggregated": "apart"}
-    if answer.status == "infeasible":
+    if other.status == "infeasible":
         return f"Only served {words[taken]} does it keep every limit."
-    if answer.value is None:
+    if own.value is None or other.value is None:
         return f"Served {words[taken]}; no plan with it served {words[_other(taken)]} was found in time."
-    dearer = f" ({numbers.signed_share(other / own - 1.0)})" if own else ""
-    return (
-        f"Served {words[taken]} the plan costs {numbers.usd(own)}/h, {words[_other(taken)]} "
-        f"{numbers.usd(other)}/h{dearer}."
-    )
+    verb, mine, others = "costs", float(own.cost_usd_per_h), float(other.cost_usd_per_h)
+    texts = [f"{numbers.usd(value)}/h" for value in (mine, others)]
+    if objective == "gpus":
+        verb, mine, others = "takes", float(own.value), float(other.value)
+        texts = [numbers.count(value, "GPU") for value in (mine, others)]
+    dearer = f" ({numbers.signed_share(others / mine - 1.0)})" if mine else ""
+    return f"Served {words[taken]} the plan {verb} {texts[0]}, {words[_other(taken)]} {texts[1]}{dearer}."
 
 
 def _gap_words(taken: Way, together_s: float, apart_s: float) -> str:

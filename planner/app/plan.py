@@ -72,8 +72,12 @@ def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:
     """The plan document of a choice, or the honest no."""
     if choice.status in ("infeasible", "unknown"):
         removed, count = infeasible.removed(study, posed, choice)
-        return document(posed.problem, study.catalog, posed.cases, run, choice, None, removed, count)
+        return document(
+            posed.problem, study.catalog, posed.cases, run, choice, None, removed, count, study.folder
+        )
     ready = {name: part for name, part in posed.evaluated.items() if part is not None}
     apart = {name: split for name, split in posed.apart.items() if split is not None}
     chosen = Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced, apart)
-    return document(posed.problem, study.catalog, posed.cases, run, choice, chosen, (), posed.evaluations)
+    return document(
+        posed.problem, study.catalog, posed.cases, run, choice, chosen, (), posed.evaluations, study.folder
+    )

@@ -119,5 +119,8 @@ def why_none(plan: Plan | str) -> str:
     """Why there is no plan, in a sentence."""
     if isinstance(plan, str):
         return plan
-    told = [in_the_way(item) for item in blocking(plan)]
+    listed = blocking(plan)
+    # Formats are held fast here: that others would do is no reason.
+    told = [in_the_way(item) for item in listed if item.id.split(":")[0] != "precision"]
+    told += [in_the_way(item) for item in listed]
     return told[0] if told else "no configuration of this kind can run"

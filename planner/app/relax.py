@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from planner.app.session import Session
 
 
+_GIVEN = (
+    "no limit that somebody could grant is in the way: what is given is, such as demand, spares, the shape "
+    "of the model, or KV formats of prefill and decode options that do not fit each other"
+)
+
+
 def relax(session: Session, run: Run) -> Plan:
     """The plan with its conflicts and relaxations where there is none, or the price of every limit."""
     return with_reasons(session, session.plan(run), run)
@@ -34,7 +40,13 @@ def with_reasons(session: Session, plan: Plan, run: Run) -> Plan:
         conflicts = minimal_conflicts(oracle)
     with run.step("relaxations", "finding the smallest ways out"):
         ways = relaxations(oracle, conflicts)
-    found = {"conflicts": conflicts.sets, "conflicts_complete": conflicts.complete, "relaxations": ways}
+    found: dict[str, object] = {
+        "conflicts": conflicts.sets,
+        "conflicts_complete": conflicts.complete,
+        "relaxations": ways,
+    }
+    if conflicts.given:
+        found["warnings"] = (*plan.warnings, _GIVEN)
     return plan.model_copy(update=found)
 
 

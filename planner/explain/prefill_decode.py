@@ -104,7 +104,8 @@ def _too_little(problem: ChoiceProblem, workload: str, counts: Mapping[str, int]
             yield f"{demand.role} needs {numbers.count(demand.min_replicas, 'replica')}"
         elif share < 1:
             spares = " after losses" if demand.spares.count else ""
-            yield f"{demand.role} carries {numbers.share(float(share))} of the demand with its headroom{spares}"
+            carried = numbers.share(float(share))
+            yield f"{demand.role} carries {carried} of the demand with its headroom{spares}"
 
 
 def _carried(demand: PoolDemand, used: Sequence[tuple[Option, int]]) -> Fraction:

@@ -44,7 +44,7 @@ def view(diagnosis: Diagnosis) -> RenderableType:
 
 
 def _held_against(plan: PlanUsed) -> str:
-    basis = "observed" if plan.rate_is_observed else "the plan's peak, as no rate was observed"
+    basis = "observed" if plan.rate_is_observed else "the plan's peak"
     return (
         f"Predictions: {plan.problem}, workload {plan.workload}, at {numbers.rate(plan.rate_rps)} ({basis})."
     )

@@ -31,6 +31,8 @@ def view(plan: Plan) -> RenderableType:
         body = _answer(plan)
     else:
         body = [removals_section(plan.removed), conflicts_section(plan), relaxations_section(plan)]
+        if plan.status == "infeasible" and not plan.relaxations:
+            body.append(Text("\nWhat would have to give: planner relax PROBLEM", style="dim"))
     closing = [_warnings(plan.warnings), _provenance(plan)]
     return Group(*headline(plan), *(part for part in [*body, *closing] if part is not None))
 

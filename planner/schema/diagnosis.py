@@ -147,7 +147,7 @@ class PlanUsed(Noun):
     workload: str
     rate_rps: float
     rate_is_observed: bool
-    """False: the peak of the plan, because no rate was observed."""
+    """False: the peak of the plan. None was observed, or it follows from sessions or a trace."""
     set: dict[str, Any]
     """The fleet as it is, as changes of the plan's problem by path: its options, its replicas, the observed
     settings and traffic, and no margin."""

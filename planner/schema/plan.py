@@ -244,6 +244,8 @@ class Inputs(Noun):
 
     problem: dict[str, Any]
     """The resolved problem: a plan can be explained and solved again from it alone."""
+    files: dict[str, str] = {}
+    """Text of the files that the problem names (tables, traces, configurations), by their name there."""
     catalog: str
     calibration: str
 

@@ -3,46 +3,74 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from planner.schema.choice import Coupling, Option
-from planner.solver.cp_sat import Expr, cp_model
+from planner.solver.covers import Cover, Pooled
+from planner.solver.cp_sat import Expr, cp_model, total
+from planner.solver.losses import post_alone
+
+if TYPE_CHECKING:
+    from planner.solver.model import FleetModel
 
 
-def post_coupling(
-    cp: cp_model.CpModel, coupling: Coupling, options: Sequence[Option], is_used: Callable[[Option], Expr]
-) -> None:
+def post_coupling(model: FleetModel, coupling: Coupling) -> None:
     """Same KV format, and TTFT with the slower hand-over of each pair within the limit.
 
-    Options that are not used are free, so nothing is asked of a workload that is served otherwise.
+    Only options with replicas are asked for anything: a workload that is served otherwise has none here.
     """
-    mine = [option for option in options if option.workload == coupling.workload]
-    prefill = [option for option in mine if option.role == "prefill"]
-    decode = [option for option in mine if option.role == "decode"]
-    _post_same_kv(cp, prefill, decode, is_used)
-    if coupling.ttft_limit_s is not None:
-        _post_pair_ttft(cp, prefill, decode, coupling.ttft_limit_s, is_used)
-
-
-def _post_same_kv(
-    cp: cp_model.CpModel,
-    prefill: Sequence[Option],
-    decode: Sequence[Option],
-    is_used: Callable[[Option], Expr],
-) -> None:
-    kinds = sorted({o.kv for o in [*prefill, *decode] if o.kv is not None})
-    if len(kinds) < 2:
+    pools = {pool.demand.role: pool for pool in model.pools if pool.demand.workload == coupling.workload}
+    if "prefill" not in pools or "decode" not in pools:
         return
-    side = [{kind: cp.new_bool_var(f"kv[{kind}]") for kind in kinds} for _ in range(2)]
-    for literals, options in zip(side, (prefill, decode), strict=True):
-        for option in options:
-            if option.kv is not None:
-                cp.add_implication(is_used(option), literals[option.kv])
+    prefill, decode = pools["prefill"], pools["decode"]
+    kinds = sorted({o.kv for pool in (prefill, decode) for o in pool.options if o.kv is not None})
+    if len(kinds) > 1:
+        if all(option.kv is not None for pool in (prefill, decode) for option in pool.options):
+            _post_one_kv(model, (prefill, decode), kinds)
+        else:
+            _post_matching_kv(model, (prefill, decode), kinds)
+    if coupling.ttft_limit_s is not None:
+        _post_pair_ttft(model.cp, prefill.options, decode.options, coupling.ttft_limit_s, model.counts)
+
+
+def _post_one_kv(model: FleetModel, pools: Sequence[Pooled], kinds: Sequence[str]) -> None:
+    """Every option states its KV format: one format is taken, and its options carry both pools.
+
+    That they must is implied by the rows of the pools; said for each format it makes the linear relaxation
+    choose a format too.
+    """
+    taken = {kind: model.cp.new_bool_var(f"kv[{kind}]") for kind in kinds}
+    model.cp.add(total(taken.values()) == model.active(pools[0]))
+    for pool in pools:
+        covers = pool.first_covers()
+        for kind, literal in taken.items():
+            places = [place for place, option in enumerate(pool.options) if option.kv == kind]
+            names = [pool.options[place].id for place in places]
+            counts, upper = [model.counts[name] for name in names], [model.upper[name] for name in names]
+            model.cp.add(total(counts) == 0).only_enforce_if(~literal)
+            model.cp.add(total(counts) >= pool.demand.min_replicas * literal)
+            for cover in covers:
+                part = Cover(tuple(cover.weights[place] for place in places), cover.needed)
+                post_alone(model.cp, pool, part, counts, upper, literal)
+
+
+def _post_matching_kv(model: FleetModel, pools: Sequence[Pooled], kinds: Sequence[str]) -> None:
+    """Formats in use agree, pair by pair, where both sides state one."""
+    sides = []
+    for pool in pools:
+        taken = {kind: model.cp.new_bool_var(f"kv[{kind}]") for kind in kinds}
+        for kind, literal in taken.items():
+            replicas = total(model.counts[option.id] for option in pool.options if option.kv == kind)
+            model.cp.add(replicas == 0).only_enforce_if(~literal)
+        sides.append(taken)
     for first in kinds:
         for second in kinds:
             if first != second:
-                cp.add_bool_or(~side[0][first], ~side[1][second])
+                model.cp.add_bool_or(~sides[0][first], ~sides[1][second])
 
 
 def _post_pair_ttft(
@@ -50,28 +78,28 @@ def _post_pair_ttft(
     prefill: Sequence[Option],
     decode: Sequence[Option],
     limit_s: Fraction,
-    is_used: Callable[[Option], Expr],
+    counts: Mapping[str, Expr],
 ) -> None:
-    """TTFT + larger transfer <= limit: the slowest transfer in use, by rank, bounds prefill options.
+    """TTFT + larger transfer <= limit: the slowest transfer in use bounds the prefill options.
 
-    Transfers that every prefill option left can wait for need no row, nor do prefill options that can wait
-    for every transfer.
+    ``slow[n]`` is 1 when some decode option in use has the n-th transfer or a slower one; then prefill
+    options that can only wait for fewer of the transfers have no replicas.
     """
     steps = sorted({o.transfer_s for o in decode if o.transfer_s is not None})
-    place = {step: index for index, step in enumerate(steps, start=1)}
-    allowed: list[tuple[Option, int]] = []
+    waits: dict[int, list[Expr]] = defaultdict(list)
     for option in prefill:
         if option.ttft_s is None:
             continue
         if option.ttft_s + (option.transfer_s or 0) > limit_s:
-            cp.add(is_used(option) == 0)
+            cp.add(counts[option.id] == 0)
         else:
-            allowed.append((option, bisect_right(steps, limit_s - option.ttft_s)))
-    least = min((most for _, most in allowed), default=len(steps))
-    rank = cp.new_int_var(least, max(least, len(steps)), "slowest transfer")
-    for option in decode:
-        if option.transfer_s is not None and place[option.transfer_s] > least:
-            cp.add(rank >= place[option.transfer_s]).only_enforce_if(is_used(option))
-    for option, most in allowed:
-        if most < len(steps):
-            cp.add(rank <= most).only_enforce_if(is_used(option))
+            waits[bisect_right(steps, limit_s - option.ttft_s) + 1].append(counts[option.id])
+    levels = sorted(level for level in waits if level <= len(steps))
+    slow = {level: cp.new_bool_var(f"slow[{level}]") for level in levels}
+    for level, later in pairwise([*levels, len(steps) + 1]):
+        between = set(steps[level - 1 : later - 1])
+        replicas = total(counts[option.id] for option in decode if option.transfer_s in between)
+        cp.add(replicas == 0).only_enforce_if(~slow[level])
+        cp.add(total(waits[level]) == 0).only_enforce_if(slow[level])
+        if later in slow:
+            cp.add_implication(slow[later], slow[level])

@@ -47,7 +47,7 @@ class FleetModel:
         self.purchases = Purchases(self.cp, self.problem, self.options, self.counts, self.upper)
         self._post_limits()
         for coupling in self.problem.couplings:
-            post_coupling(self.cp, coupling, self.options, self.is_used)
+            post_coupling(self, coupling)
         return self
 
     # -- replicas ---------------------------------------------------------------------------------------
@@ -75,9 +75,10 @@ class FleetModel:
         if not isinstance(active, int):
             self.cp.add(replicas == 0).only_enforce_if(~active)
         if not pool.demand.mix:
-            for option in pool.options:
+            able = [option for option in pool.options if self.upper[option.id]]
+            for option in able:
                 self.cp.add(self.counts[option.id] == self.upper[option.id] * self.is_used(option))
-            self.cp.add(total(self.is_used(option) for option in pool.options) == active)
+            self.cp.add(total(self.is_used(option) for option in able) == active)
             return
         self.cp.add(replicas >= pool.demand.min_replicas * active)
         self._post_own_spares(pool)
@@ -92,10 +93,9 @@ class FleetModel:
         return min((cap // option.gpus for cap in caps if cap is not None), default=_MOST_UNITS)
 
     def is_used(self, option: Option) -> cp_model.IntVar:
-        """1 when at least one replica of the option is bought."""
+        """1 when replicas of the option are bought; it may be 1 without, but nothing gains by that."""
         if option.id not in self.used:
             literal = self.cp.new_bool_var(f"u[{option.id}]")
-            self.cp.add(self.counts[option.id] >= literal)
             self.cp.add(self.counts[option.id] <= self.upper[option.id] * literal)
             self.used[option.id] = literal
         return self.used[option.id]

@@ -33,9 +33,12 @@ def _waits(option: Option) -> bool:
 
 
 def _coupled(coupling: Coupling, options: Sequence[Option]) -> Iterator[Option]:
-    kinds = {option.kv for option in options if option.kv is not None}
     limit_s = coupling.ttft_limit_s
     left = [option for option in options if limit_s is None or _least_s(option) <= limit_s]
+    formats = {role: {o.kv for o in left if o.role == role} for role in ("prefill", "decode")}
+    partners = {"prefill": formats["decode"], "decode": formats["prefill"]}
+    left = [option for option in left if option.kv is None or partners[option.role] & {option.kv, None}]
+    kinds = {option.kv for option in left if option.kv is not None}
     prefill = [option for option in left if option.role == "prefill" and option.ttft_s is not None]
     steps = _Steps(o.transfer_s for o in left if o.role == "decode" and o.transfer_s is not None)
     rooms = _Steps(limit_s - o.ttft_s for o in prefill if limit_s is not None and o.ttft_s is not None)

@@ -37,6 +37,7 @@ def any_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
         for i in range(rng.randint(1, 3))
     )
     workloads = rng.choice([1, 1, 1, 2])
+    formats = rng.choice([[None, None, "bf16", "fp8"], ["bf16", "fp8"]])
     options, demands, couplings = [], [], []
     for w in range(workloads):
         buckets = rng.choice([1, 1, 2, 3])
@@ -51,7 +52,9 @@ def any_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
         for role in roles:
             for k in range(rng.randint(1, 3 if workloads == 1 and len(roles) == 1 else 2)):
                 options.append(
-                    random_option(rng, f"w{w}-{role}-{k}", f"w{w}", role, rng.choice(supplies), buckets)
+                    random_option(
+                        rng, f"w{w}-{role}-{k}", f"w{w}", role, rng.choice(supplies), buckets, formats
+                    )
                 )
             kind = rng.choice(["replicas", "replicas", "per_option"])
             demands.append(
@@ -73,7 +76,7 @@ def any_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
     return ChoiceProblem(tuple(options), supplies, tuple(demands), limits, tuple(couplings))
 
 
-def random_option(rng, name, workload, role, supply, buckets):
+def random_option(rng, name, workload, role, supply, buckets, formats):
     gpus = rng.choice([1, 2, 3, 4, 5, 8, 9])
     rates = [Fraction(rng.randint(2, 8) if rng.random() < 0.85 else 0) for _ in range(buckets)]
     rates[rng.randrange(buckets)] = Fraction(rng.randint(2, 8))
@@ -81,7 +84,7 @@ def random_option(rng, name, workload, role, supply, buckets):
         name, workload, role, supply.id, supply.gpu, gpus, tuple(rates),
         usd_per_h=Fraction(rng.randint(2, 9) * gpus, 2), power_w=Fraction(rng.randint(1, 4) * 100),
         ttft_s=Fraction(rng.randint(1, 5)), transfer_s=Fraction(rng.randint(0, 4)),
-        kv=rng.choice([None, None, "bf16", "fp8"]),
+        kv=rng.choice(formats),
     )  # fmt: skip
 
 

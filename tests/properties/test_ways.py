@@ -14,7 +14,7 @@ from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolD
 from planner.solver.solve import solve
 
 F = Fraction
-PROBLEMS = 60
+PROBLEMS = 50
 
 
 def shared_market(rng):
@@ -25,6 +25,7 @@ def shared_market(rng):
         for gpu in gpus
         for i in range(rng.choice([1, 1, 2]))
     )
+    formats = rng.choice([[None, "bf16", "fp8"], ["bf16", "fp8"], ["a", "b", "c"]])
     options, demands, couplings = [], [], []
     for w in range(rng.choice([2, 2, 3])):
         name, mix = f"w{w}", rng.random() < 0.8
@@ -49,7 +50,7 @@ def shared_market(rng):
                         power_w=F(rng.randint(3, 9) * 100 * size),
                         ttft_s=F(rng.randint(1, 9), 10) if role == "prefill" else None,
                         transfer_s=F(rng.randint(0, 4), 10) if role != "serve" else None,
-                        kv=rng.choice([None, "bf16", "fp8"]) if role != "serve" else None,
+                        kv=rng.choice(formats) if role != "serve" else None,
                     )
                 )  # fmt: skip
         couplings.append(Coupling(name, F(rng.randint(5, 12), 10)))
