@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 from planner.app.run import Run
 from planner.app.session import Session
 from planner.app.versus_plan import why_not
-from planner.errors import input_error
+from planner.errors import InputError, input_error
 from planner.explain.monitoring import targets
 from planner.explain.sizing.steps import steps as sizing_steps
 from planner.loaders.catalog import load_catalog
@@ -69,9 +71,15 @@ def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, .
     rules = load_planning_rules(overlays)
     where = f"{path}: inputs.problem"
     values, made = laid_out(plan.inputs.problem, plan.inputs.files, path.parent)
-    problem = load_problem_document(values, catalog, where, path.parent, [rule.id for rule in rules])
+    try:
+        problem = load_problem_document(values, catalog, where, path.parent, [rule.id for rule in rules])
+    except InputError:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        raise
     session = Session(problem, values, path.parent, catalog, rules, where)
-    session.files = made  # lives as long as the session
+    if made is not None:
+        weakref.finalize(session, shutil.rmtree, made, ignore_errors=True)
     return session
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from planner.app.plan import answered
@@ -41,8 +40,6 @@ class Session:
         """Keep the problem and the plain values that it was read from; ``where`` names them in messages."""
         self.problem, self.values, self.folder = problem, values, folder
         self.catalog, self.rules, self.where = catalog, tuple(rules), where
-        self.files: TemporaryDirectory[str] | None = None
-        """Files of a plan document, laid out for as long as the session lives."""
 
     @classmethod
     def load(cls, path: Path, overlays: tuple[Path, ...] = ()) -> Session:

@@ -78,7 +78,9 @@ def _broken_rows(case: MeasuredCase, candidate: str) -> tuple[str, ...]:
     if any(any(option.rates_rps) for option in mine):
         return ()
     rows = [(row, ids) for row, ids in case.excluded if candidate in (row.gpu, row.option)]
-    return tuple(f"{row.option} ({row.where.rpartition('/')[2]}) breaks {', '.join(ids)}." for row, ids in rows)
+    return tuple(
+        f"{row.option} ({row.where.rpartition('/')[2]}) breaks {', '.join(ids)}." for row, ids in rows
+    )
 
 
 def _gpu(session: Session, question: ChoiceProblem, posed: Posed | None, candidate: str) -> str | None:

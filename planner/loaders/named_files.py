@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 MAX_BYTES = 1_000_000
@@ -33,8 +33,10 @@ def texts(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
 
 def laid_out(
     values: Mapping[str, Any], files: Mapping[str, str], folder: Path
-) -> tuple[dict[str, Any], TemporaryDirectory[str] | None]:
+) -> tuple[dict[str, Any], Path | None]:
     """The problem with names that lead to the files, and the folder made for those that are not there.
+
+    Whoever asks removes the folder.
 
     Args:
         values: the problem as plain values.
@@ -42,13 +44,13 @@ def laid_out(
         folder: where the files may still lie.
     """
     moved: dict[str, Any] = copy.deepcopy(dict(values))
-    made: TemporaryDirectory[str] | None = None
+    made: Path | None = None
     for number, (holder, key) in enumerate(_places(moved)):
         name = str(holder[key])
         if name not in files or (folder / Path(name).expanduser()).exists():
             continue
-        made = made or TemporaryDirectory(prefix="planner-")
-        inner = Path(made.name) / str(number)
+        made = made or Path(mkdtemp(prefix="planner-"))
+        inner = made / str(number)
         inner.mkdir()
         target = inner / (_CONFIG if key == "model" else Path(name).name)
         target.write_text(files[name], encoding="utf-8")

@@ -1,5 +1,6 @@
 """Files that a problem names travel with its plan."""
 
+import shutil
 from pathlib import Path
 
 from planner.loaders.named_files import MAX_BYTES, laid_out, texts
@@ -41,12 +42,14 @@ def test_files_are_laid_out_where_they_are_missing(tmp_path):
     (elsewhere / "table.csv").write_text("mine\n")
     moved, folder = laid_out(VALUES, files, elsewhere)
     assert folder is not None
+    assert folder.is_dir()
     assert moved["workers"] == "table.csv"
     assert Path(moved["workloads"][0]["lengths"]["trace"]).read_text() == "1,2\n"
     assert Path(moved["workloads"][1]["model"]).name == "config.json"
     assert moved["workloads"][0]["model"] == "llama-3.3-70b"
     assert moved["workloads"][1]["demand"] == {"trace": "missing.csv"}
     assert VALUES["workloads"][0]["lengths"] == {"trace": "deep/trace.csv"}
+    shutil.rmtree(folder)
 
 
 def test_nothing_is_made_where_nothing_is_missing(tmp_path):
