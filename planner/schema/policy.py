@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from planner.schema.catalog import Judgement
 
 
 @dataclass(frozen=True)
-class Policy:
+class _Judged:
+    """One field a parameter of an entry of ``catalog/judgement``."""
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> Self:
+        """The values of an entry; a parameter that it lacks is a `KeyError`."""
+        return cls(**{name: judgement.parameters[name].value for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Policy(_Judged):
     """See the meanings in ``catalog/judgement/planning.yaml``; one field a parameter there."""
 
     kv_tail_fraction: float
@@ -23,14 +33,9 @@ class Policy:
     breaker_budget_fraction: float
     default_confidence_fraction: float
 
-    @classmethod
-    def of(cls, judgement: Judgement) -> Policy:
-        """The values of an entry; a parameter that it lacks is a `KeyError`."""
-        return cls(**_values(judgement, cls.__dataclass_fields__))
-
 
 @dataclass(frozen=True)
-class Alarms:
+class Alarms(_Judged):
     """Where a running fleet departs from its plan; ``catalog/judgement/monitoring.yaml``."""
 
     ttft_excess_fraction: float
@@ -45,14 +50,9 @@ class Alarms:
     adapter_hit_low_fraction: float
     acceptance_low_fraction: float
 
-    @classmethod
-    def of(cls, judgement: Judgement) -> Alarms:
-        """The values of an entry; a parameter that it lacks is a `KeyError`."""
-        return cls(**_values(judgement, cls.__dataclass_fields__))
-
 
 @dataclass(frozen=True)
-class RulesOfThumb:
+class RulesOfThumb(_Judged):
     """Rules of thumb of the sizing order; ``catalog/judgement/sizing.yaml``."""
 
     routing_gpus: float
@@ -63,14 +63,9 @@ class RulesOfThumb:
     safety_known_fraction: float
     safety_new_fraction: float
 
-    @classmethod
-    def of(cls, judgement: Judgement) -> RulesOfThumb:
-        """The values of an entry; a parameter that it lacks is a `KeyError`."""
-        return cls(**_values(judgement, cls.__dataclass_fields__))
-
 
 @dataclass(frozen=True)
-class ServingOptions:
+class ServingOptions(_Judged):
     """Speculative decoding and experts over servers; ``catalog/judgement/serving-options.yaml``."""
 
     draft_pass_overhead_s: float
@@ -79,12 +74,3 @@ class ServingOptions:
     vocabulary_padding_tokens: float
     dispatch_bytes: float
     combine_bytes: float
-
-    @classmethod
-    def of(cls, judgement: Judgement) -> ServingOptions:
-        """The values of an entry; a parameter that it lacks is a `KeyError`."""
-        return cls(**_values(judgement, cls.__dataclass_fields__))
-
-
-def _values(judgement: Judgement, names: Iterable[str]) -> dict[str, float]:
-    return {name: judgement.parameters[name].value for name in names}

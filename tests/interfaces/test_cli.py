@@ -301,7 +301,7 @@ def test_schema_is_one_utf8_document_whatever_the_terminal_speaks(document):
 def test_plan_schema_uses_the_names_of_the_contract():
     described = json.loads(shell("schema", "plan").stdout)
     assert {"schema", "pools", "guardrails", "provenance"} <= set(described["properties"])
-    assert {"id", "from", "to", "unit"} <= set(described["$defs"]["Change"]["properties"])
+    assert set(described["$defs"]["Change"]["properties"]) == {"id", "from", "to", "unit", "path"}
 
 
 def test_a_reader_that_leaves_early_is_no_fault():

@@ -67,7 +67,25 @@ def test_errors_by_class(lines, table, number, group, median, p90):
     line = lines[table, number, group]
     assert line.median <= median, line
     assert line.p90 <= p90, line
-    assert abs(line.bias) <= 0.05, line
+
+
+@pytest.mark.parametrize(
+    ("table", "number", "group"),
+    [
+        ("serving_latency", "tpot", "closed-loop, dense"),
+        ("serving_latency", "tpot", "closed-loop, moe"),
+        ("public", "throughput", "offline, dense"),
+        ("public", "throughput", "offline, moe"),
+        pytest.param(
+            "public", "throughput", "closed-loop, dense",
+            marks=pytest.mark.xfail(reason="19 rows, bias +4.8 %", strict=True),
+        ),
+        ("public", "ttft", "first-token, dense"),
+    ],
+)  # fmt: skip
+def test_bias_by_class(lines, table, number, group):
+    line = lines[table, number, group]
+    assert abs(line.bias) <= 0.04, line
 
 
 def test_left_out_errors_and_intervals_are_recorded(catalog):

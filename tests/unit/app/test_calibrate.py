@@ -103,6 +103,32 @@ def test_times_half_as_long_again_give_a_factor_half_as_large_again(tmp_path):
     assert weight > 0.5
 
 
+def agreeing(tmp_path, factor=1.5):
+    """Three runs that are all alike."""
+    run = slower(tmp_path, factor).read_text().splitlines()[0]
+    target = tmp_path / "alike.jsonl"
+    target.write_text("\n".join([run] * 3))
+    return target
+
+
+def test_runs_that_agree_narrow_the_spread(tmp_path):
+    found = calibrate([agreeing(tmp_path)], H100, out=tmp_path / "mine.yaml")
+    before, after = estimate(), estimate(overlays=(tmp_path / "mine.yaml",))
+    assert step(found).sigma_log_after < step(found).sigma_log_before
+    assert after.uncertainty["tpot"] < before.uncertainty["tpot"]
+
+
+def test_plans_use_the_smaller_margin_of_runs_that_agree(tmp_path):
+    problem = tmp_path / "problem.yaml"
+    problem.write_text(PROBLEM)
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    found = calibrate([agreeing(tmp_path)], H100, out=overlay)
+    (pool,) = plan_case.plan(problem, overlays=(overlay,)).pools
+    low = plan_case.plan(problem, overlays=(_with_sigma(overlay, step(found).sigma_log_before),)).pools[0]
+    assert low.capacity_rps < pool.capacity_rps
+
+
 def test_estimates_use_the_factor_and_say_so(tmp_path):
     found = calibrate([slower(tmp_path, 1.5)], H100, out=tmp_path / "mine.yaml")
     before, after = estimate(), estimate(overlays=(tmp_path / "mine.yaml",))
