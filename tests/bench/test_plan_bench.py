@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import planner
 from planner.app import plan as plan_case
+from planner.app.study import Study
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
 
@@ -18,3 +20,17 @@ def test_plan(benchmark, number):
     plan = benchmark.pedantic(plan_case.plan, args=(path,), rounds=5, warmup_rounds=1)
     benchmark.extra_info["candidates"] = plan.provenance.candidates
     assert plan.status == "optimal"
+
+
+@pytest.mark.bench
+def test_candidates_of_all_accelerators(benchmark):
+    """From a checked problem to the solver's question, nothing remembered: enumerate, evaluate, judge."""
+    (path,) = PROBLEMS.glob("01-*.yaml")
+    session = planner.load(path)
+
+    def posed():
+        return Study(session.catalog, session.rules, session.folder).pose(session.problem)
+
+    found = benchmark.pedantic(posed, rounds=3)
+    benchmark.extra_info["options"] = len(found.question.options)
+    assert {option.role for option in found.question.options} == {"serve", "prefill", "decode"}
