@@ -40,6 +40,7 @@ def quantile(buckets: Buckets, share: float) -> Reading | None:
         if count >= rank and count > below:
             if math.isinf(edge):
                 return Reading(low, low, math.inf)
-            return Reading(low + (edge - low) * (rank - below) / (count - below), low, edge)
+            # Rounding may carry the estimate past the edge.
+            return Reading(min(low + (edge - low) * (rank - below) / (count - below), edge), low, edge)
         below, low = count, low if math.isinf(edge) else edge
     return None
