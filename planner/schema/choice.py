@@ -85,7 +85,7 @@ class Supply:
 class Spares:
     """What may be lost while the rest still carries the demand."""
 
-    kind: Literal["replicas", "per_option", "servers"] = "replicas"
+    kind: Literal["replicas", "per_option", "servers", "zones", "providers"] = "replicas"
     count: int = 0
 
 

@@ -1,0 +1,303 @@
+"""The fleet question and its answer: replicas by period, GPUs by term, what is proved.
+
+Free of physics. Every number that decides is exact (``int`` or ``Fraction``). A period is one hour of a
+cyclic day (or week): after the last period comes the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from planner.schema.choice import (
+    Coupling,
+    LossShares,
+    Objective,
+    Option,
+    PoolDemand,
+    Role,
+    Share,
+    Spares,
+    Status,
+)
+
+Term = Literal["owned", "reserved", "on_demand", "spot"]
+"""``reserved``: one number of GPUs for all periods, paid in every period; the others are chosen per period."""
+
+
+@dataclass(frozen=True, order=True)
+class Site:
+    """Where GPUs stand. A replica never spans two sites; an empty text is a part that nobody stated."""
+
+    provider: str = ""
+    region: str = ""
+    zone: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.provider, self.region, self.zone) if part)
+
+
+@dataclass(frozen=True)
+class Host:
+    """One kind of machine: the options whose ``supply`` is its id run on it."""
+
+    id: str
+    gpu: str
+    server_gpus: int | None = None
+    """GPUs of one server, bought whole: a replica that fits stands in one server, a larger one takes whole
+    servers (``Option.units_per_replica``). None: single GPUs, any replica takes just its GPUs."""
+
+    def room_gpus(self, option: Option) -> int:
+        """GPUs that one replica takes: its own, or the part of a server that nobody else can use.
+
+        Replicas take a half, a quarter, an eighth … of a server, so that any set of them whose rooms add up
+        to whole servers can be packed.
+        """
+        if self.server_gpus is None:
+            return option.gpus
+        if option.units_per_replica is not None:
+            return option.units_per_replica * self.server_gpus
+        if option.gpus > self.server_gpus:
+            return -(-option.gpus // self.server_gpus) * self.server_gpus
+        room = self.server_gpus
+        while room % 2 == 0 and room // 2 >= option.gpus:
+            room //= 2
+        return room
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the supply: GPUs of one host at one site under one term and price."""
+
+    id: str
+    """Unique: ``GPU/TERM``, with ``#2`` … where a problem has several such lines."""
+    gpu: str
+    host: str
+    term: Term
+    usd_per_gpu_h: Fraction
+    unit_gpus: int = 1
+    """GPUs are bought in multiples of this number (the host's server where it has one)."""
+    max_gpus: int | None = None
+    """GPUs in a period at most: the market's own cap (``supply:GPU/TERM``)."""
+    site: Site = Site()
+    max_share: Fraction | None = None
+    """GPUs of this line over all GPUs of this type bought in the period, at most."""
+    reserve: Fraction = Fraction(0)
+    """Share of this line's GPUs that carries nothing, against interruptions."""
+    lead_h: Fraction = Fraction(0)
+    """From order to service; it moves the schedule, not the cost."""
+
+
+@dataclass(frozen=True)
+class Deferrable:
+    """Work that may wait. In period t it is done at ``level[t]`` times the demand's rates; levels are chosen.
+
+    ``arrivals[s]`` arrives in period s, in the same unit (level x period), and must be done in the periods
+    s, s+1 … s+deadline-1 (cyclic). So levels are possible when a flow x[s,t] >= 0 within these windows has
+    sum_t x[s,t] = arrivals[s] and sum_s x[s,t] = level[t].
+    """
+
+    arrivals: tuple[Fraction, ...]
+    deadline: int
+    """Periods, at least 1, at most all."""
+
+
+NO_SPARES = Spares()
+
+
+@dataclass(frozen=True)
+class FleetDemand:
+    """What the replicas of one workload and role must carry in every period."""
+
+    workload: str
+    role: Role
+    demand_rps: tuple[tuple[Fraction, ...], ...]
+    """[period][bucket], headroom included; of deferrable work the rates at level 1."""
+    buckets: tuple[str, ...] = ("all",)
+    max_utilization: Fraction = Fraction(1)
+    min_replicas: int = 1
+    """In every period, all options and sites counted; never fewer than spares of kind ``replicas``."""
+    spares: Spares = NO_SPARES
+    """``zones``, ``providers``: any n of them may be lost, with every replica that stands there."""
+    mix: bool = True
+    """False: one option in a period."""
+    sites: tuple[Site, ...] | None = None
+    """Residency: sites that may be used; None: all."""
+    deferrable: Deferrable | None = None
+
+    @property
+    def pool(self) -> tuple[str, str]:
+        """Workload and role."""
+        return (self.workload, self.role)
+
+    def in_period(self, period: int) -> PoolDemand:
+        """The demand of one period (at level 1)."""
+        return PoolDemand(
+            self.workload,
+            self.role,
+            self.demand_rps[period],
+            self.buckets,
+            self.max_utilization,
+            self.min_replicas,
+            self.spares,
+            self.mix,
+        )
+
+
+@dataclass(frozen=True)
+class Api:
+    """An outside supplier that is paid by the token; it may take any share of any bucket.
+
+    A workload with one needs its ``min_replicas`` and spares only in periods in which it has replicas at all.
+    """
+
+    id: str
+    workload: str
+    usd_per_h: tuple[tuple[Fraction, ...], ...]
+    """[period][bucket]: price of carrying the whole bucket. Paid by what really comes, without headroom."""
+
+
+@dataclass(frozen=True)
+class StartCharge:
+    """Money for every GPU that these lines together have more than in the period before (cyclic)."""
+
+    lines: tuple[str, ...]
+    usd_per_gpu: Fraction
+
+
+@dataclass(frozen=True)
+class Quota:
+    """GPUs that some lines together may have in a period."""
+
+    id: str
+    """``quota:NAME``."""
+    lines: tuple[str, ...]
+    gpus: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Money at most; start charges and API count."""
+
+    id: str
+    usd_per_h: Fraction
+    every_period: bool = True
+    """False: on average over the periods."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """GPUs added or removed against today, summed over types, in every period at most ``most``."""
+
+    today_gpus: dict[str, int]
+    """By GPU type; absent = none."""
+    most: int
+
+
+@dataclass(frozen=True)
+class FleetLimits:
+    """What may be bought at most, and what is minimized (summed over the periods)."""
+
+    stock_gpus: dict[str, int] = field(default_factory=dict)
+    """By GPU type: bought in a period over all lines."""
+    quotas: tuple[Quota, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    max_gpus: int | None = None
+    """Bought in a period."""
+    power_w: Fraction | None = None
+    """Of all replicas in a period."""
+    changes: Changes | None = None
+    objective: Objective = "cost"
+    must_use: tuple[str, ...] = ()
+    """GPU types of which at least one replica is in use in some period."""
+
+
+@dataclass(frozen=True)
+class FleetProblem:
+    """Everything the fleet solver reads.
+
+    In each period, with N replicas by option and site, G GPUs bought by line and y shares by bucket and
+    option (or API):
+
+        cover     sum of y = 1 for every bucket with demand (= level for deferrable work)
+        capacity  sum_b y demand / rate <= max_utilization N          (N over all sites)
+        balance   sum room_gpus N <= sum (1 - reserve) G               for every host and site
+        bought    unit_gpus | G;  G <= max_gpus;  reserved: the same G in all periods
+
+    besides spares, limits, couplings and ways (as in `ChoiceProblem`, in each period on its own).
+    """
+
+    periods: int
+    options: tuple[Option, ...]
+    """``supply`` is the id of a host; ``usd_per_h`` is not read."""
+    hosts: tuple[Host, ...]
+    lines: tuple[Line, ...]
+    demands: tuple[FleetDemand, ...]
+    limits: FleetLimits = FleetLimits()
+    couplings: tuple[Coupling, ...] = ()
+    apis: tuple[Api, ...] = ()
+    starts: tuple[StartCharge, ...] = ()
+
+    def sites_of(self, option: Option) -> tuple[Site, ...]:
+        """Sites with GPUs of the option's host that residency allows, in a fixed order."""
+        demand = next(d for d in self.demands if d.pool == option.pool)
+        found = {line.site for line in self.lines if line.host == option.supply}
+        return tuple(sorted(found if demand.sites is None else found & set(demand.sites)))
+
+
+Placement = tuple[str, Site]
+"""Option id and site."""
+
+
+@dataclass(frozen=True)
+class PeriodChoice:
+    """What is bought and used in one period."""
+
+    counts: dict[Placement, int] = field(default_factory=dict)
+    """Replicas; absent = none."""
+    bought: dict[str, int] = field(default_factory=dict)
+    """GPUs by line id; absent = none."""
+    shares: tuple[Share, ...] = ()
+    """``option`` is an option's or an API's id. Of deferrable work the shares sum to 1 too (of what is done
+    in this period)."""
+    loss_shares: tuple[LossShares, ...] = ()
+    levels: dict[str, Fraction] = field(default_factory=dict)
+    """By workload, of deferrable work."""
+
+    def replicas(self) -> Iterator[tuple[str, int]]:
+        """Option ids with their replicas over all sites."""
+        total: dict[str, int] = {}
+        for (option, _), count in sorted(self.counts.items()):
+            total[option] = total.get(option, 0) + count
+        yield from total.items()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What was known at a moment of the search."""
+
+    seconds: float
+    value: float | None
+    lower_bound: float | None
+
+
+@dataclass(frozen=True)
+class FleetChoice:
+    """What was chosen, and how far that is proved."""
+
+    status: Status
+    periods: tuple[PeriodChoice, ...] = ()
+    cost_usd: Fraction = Fraction(0)
+    """Sum over the periods: GPUs, start charges and API."""
+    value: Fraction | None = None
+    """Objective, summed over the periods."""
+    lower_bound: Fraction | None = None
+    """Proved, valid whenever the search was stopped."""
+    gap: Fraction | None = None
+    in_the_way: tuple[str, ...] = ()
+    """For ``infeasible``: ids of limits that stand in the way."""
+    engine: str = ""
+    """What answered: ``CP-SAT`` or ``HiGHS``."""
+    trace: tuple[Progress, ...] = ()
