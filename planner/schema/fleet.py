@@ -24,7 +24,7 @@ from planner.schema.choice import (
 )
 
 Term = Literal["owned", "reserved", "on_demand", "spot"]
-"""``reserved``: one number of GPUs for all periods, paid in every period; the others are chosen per period."""
+"""``reserved``: one number of GPUs for all periods, paid in each; the others are chosen per period."""
 
 
 @dataclass(frozen=True, order=True)
