@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from planner.app import measured_plan, plan
+from planner.app.fleet.shape import is_fleet
 from planner.app.measured_pools import Solved
 from planner.performance.measured import measured_case
 from planner.schema.answers import Plans
@@ -27,6 +28,10 @@ def alternatives(session: Session, k: int, run: Run) -> Plans:
     Two options are of one kind when workload, role, GPU, layout and formats are the same; over a table
     of workers every option is a kind of its own.
     """
+    if is_fleet(session.problem):
+        from planner.app.fleet.several_plans import alternatives_of_fleet
+
+        return alternatives_of_fleet(session, k, run)
     if session.problem.workers is not None:
         return _measured(session, k, run)
     with run.step("evaluate", "evaluating configurations"):

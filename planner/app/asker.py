@@ -154,15 +154,7 @@ class PredictedAsker(ProblemAsker):
         return self._posed[key]
 
     def _granted(self, changes: Changes) -> Granted:
-        off, memory = set(), {}
-        for name, value in changes.items():
-            if name.startswith("vram:"):
-                limit = self._by_id[name].value
-                assert limit is not None
-                memory[name.removeprefix("vram:")] = _ANY_MEMORY if value is None else float(value / limit)
-            elif name.split(":")[0] not in METRICS:
-                off.add(name)
-        return Granted(frozenset(off), memory)
+        return granted_by(changes, self._by_id)
 
 
 class MeasuredAsker(ProblemAsker):
@@ -190,6 +182,19 @@ class MeasuredAsker(ProblemAsker):
             problem = moved_memory(moved_slo(self.problem, changes), changes)
             self._cases[key] = measured_case(problem, self.table, self.node_sizes)
         return self._cases[key]
+
+
+def granted_by(changes: Changes, limits: Mapping[str, NamedLimit]) -> Granted:
+    """What changes of memory, formats and rules lift; ``limits`` by id."""
+    off, memory = set(), {}
+    for name, value in changes.items():
+        if name.startswith("vram:"):
+            limit = limits[name].value
+            assert limit is not None
+            memory[name.removeprefix("vram:")] = _ANY_MEMORY if value is None else float(value / limit)
+        elif name.split(":")[0] not in METRICS:
+            off.add(name)
+    return Granted(frozenset(off), memory)
 
 
 def moved_slo(problem: Problem, changes: Changes) -> Problem:

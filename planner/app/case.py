@@ -66,6 +66,8 @@ class Case:
     """Probability with which modelled numbers keep their limits."""
     drive_bytes_per_s: float = 0.0
     """Read rate of one local drive, for KV that is kept there."""
+    length_class: str = ""
+    """Of one class of requests by length what tells it from all others; empty: all requests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +115,12 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     policy = policy_of(catalog)
     archetype = catalog.archetype(workload.archetype) if workload.archetype else None
     slo = workload.slo if workload.slo != Slo() or archetype is None else archetype.slo
-    stated = workload.lengths or (archetype.lengths if archetype else None)
-    trace = workload.demand.trace
-    lengths = stated if trace is None or stated is not None else Lengths(trace=trace)
-    lengths_trace = _trace(lengths.trace, folder) if lengths is not None else None
+    lengths, lengths_trace = lengths_of(workload, folder, catalog)
     demand_trace = _trace(workload.demand.trace, folder)
     limits_s = latency_limits_s(slo)
     peak, mean = peak_and_mean_rps(workload.demand, demand_trace)
     facts = model_facts(model)
-    tokens_per_image = _tokens_per_image(workload, facts)
+    tokens_per_image = tokens_of_image(workload, facts)
     confidence = float(problem.confidence or policy.default_confidence_fraction)
     drive = catalog.storage(DRIVE)
     return Case(
@@ -149,7 +148,18 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     )
 
 
-def _tokens_per_image(workload: Workload, facts: ModelFacts) -> int:
+def lengths_of(
+    workload: Workload, folder: Path, catalog: Catalog
+) -> tuple[Lengths | None, TraceLengths | None]:
+    """Lengths of a workload, its own, its archetype's or its trace's (None: sessions), and the file they name."""
+    archetype = catalog.archetype(workload.archetype) if workload.archetype else None
+    stated = workload.lengths or (archetype.lengths if archetype else None)
+    trace = workload.demand.trace
+    lengths = stated if trace is None or stated is not None else Lengths(trace=trace)
+    return lengths, _trace(lengths.trace, folder) if lengths is not None else None
+
+
+def tokens_of_image(workload: Workload, facts: ModelFacts) -> int:
     """Prompt tokens of one image: as stated, else the model's own.
 
     Raises:

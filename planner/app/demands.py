@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 from planner.candidates.demand import spares
@@ -38,7 +39,7 @@ def limits(problem: Problem, lots: tuple[Lot, ...], find: Callable[[str], Accele
         objective = "gpus" if problem.objective == "gpus" else "power"
     return Limits(
         stock_gpus={names.get(find_id(find, name), name): count for name, count in fleet.stock.items()},
-        budget_usd_per_h=Fraction(fleet.budget) if fleet.budget is not None else None,
+        budget_usd_per_h=Fraction(fleet.budget) if isinstance(fleet.budget, Decimal) else None,
         max_gpus=fleet.max_gpus,
         power_w=Fraction(fleet.max_power) if fleet.max_power is not None else None,
         objective=objective,

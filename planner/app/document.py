@@ -91,7 +91,7 @@ def _sizing(case: Case, documents: Sequence[Pool], catalog: Catalog) -> Workload
 
 def inputs(problem: Problem, catalog: Catalog, folder: Path) -> Inputs:
     """The resolved problem, the files that it names, and what it was answered with."""
-    values = problem.model_dump(mode="json", exclude_none=True)
+    values = problem.model_dump(mode="json", exclude_none=True, by_alias=True)
     return Inputs(
         problem=values,
         files=texts(values, folder),

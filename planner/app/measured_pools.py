@@ -34,6 +34,7 @@ class Used:
     shares: Mapping[str, Fraction]
     """Of each bucket's requests, by bucket."""
     usd_per_h: Fraction
+    site: str | None = None
 
     def load_rps(self, headroom: Fraction) -> Fraction:
         """Requests per second of one replica at the demand without headroom."""
@@ -114,11 +115,12 @@ def pools(problem: Problem, used: Sequence[Used]) -> tuple[Pool, ...]:
     for item in used:
         key = (item.option.workload, item.option.role)
         numbers[key] = numbers.get(key, 0) + 1
-        documents.append(_pool(problem, item, numbers[key]))
+        documents.append(pool_document(problem, item, numbers[key]))
     return tuple(documents)
 
 
-def _pool(problem: Problem, item: Used, number: int) -> Pool:
+def pool_document(problem: Problem, item: Used, number: int) -> Pool:
+    """One pool; ``usd_per_h`` and replicas as the item states them."""
     option, headroom = item.option, _headroom(problem, item.option.workload)
     load, utilization = item.load_rps(headroom), item.utilization(headroom)
     capacity = load / utilization if utilization else max(option.rates_rps)
@@ -149,6 +151,7 @@ def _pool(problem: Problem, item: Used, number: int) -> Pool:
         itl_s=_statistic(workload, "itl", item.rows),
         evidence="measured",
         usd_per_hour=float(item.usd_per_h),
+        site=item.site,
     )
 
 

@@ -36,6 +36,16 @@ def reference_limit(slo: Slo, metric: str) -> tuple[str, Decimal] | None:
 def predicted_limits(study: Study, posed: Posed) -> tuple[NamedLimit, ...]:
     """The limits of a problem over predictions; of the rules those that refuse something."""
     problem = posed.problem
+    return (
+        *predicted_service_limits(study, posed),
+        *_market(posed.question),
+        *_given(problem, posed.question),
+    )
+
+
+def predicted_service_limits(study: Study, posed: Posed) -> list[NamedLimit]:
+    """Limits on what a replica carries: latency, memory, formats, and the rules that refuse something."""
+    problem = posed.problem
     found: list[NamedLimit] = []
     refusing: set[str] = set()
     for name, case in posed.cases.items():
@@ -51,23 +61,29 @@ def predicted_limits(study: Study, posed: Posed) -> tuple[NamedLimit, ...]:
         refusing |= {rule for rule, bits in everything.evaluation.refusals.items() if bits.any()}
     titles = {rule.id: rule.title for rule in posed.rules}
     found += [NamedLimit(rule, "rule", titles[rule], path="search.rules_off") for rule in sorted(refusing)]
-    return (*found, *_market(posed.question), *_given(problem, posed.question))
+    return found
 
 
 def measured_limits(
     problem: Problem, table: WorkerTable, question: Callable[[Changes], ChoiceProblem]
 ) -> tuple[NamedLimit, ...]:
     """The limits of a problem over measured workers; each moves to a value that a row has."""
+    found = measured_service_limits(problem, table)
+    lifted: Changes = {limit.id: None for limit in found}
+    found += _services(question(lifted))
+    first = question({})
+    return (*found, *_market(first), *_given(problem, first))
+
+
+def measured_service_limits(problem: Problem, table: WorkerTable) -> list[NamedLimit]:
+    """Limits on what a worker carries: latency and memory."""
     found: list[NamedLimit] = []
     for workload in problem.workloads:
         rows = [row for row in table.rows if row.workload in (None, workload.name)]
         found += _latencies(workload, rows)
         if any(row.memory_fraction is not None for row in rows):
             found.append(_memory(workload, problem, rows))
-    lifted: Changes = {limit.id: None for limit in found}
-    found += _services(question(lifted))
-    first = question({})
-    return (*found, *_market(first), *_given(problem, first))
+    return found
 
 
 def _latencies(workload: Workload, rows: Sequence[WorkerRow]) -> Iterator[NamedLimit]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from planner.app.fleet.shape import is_fleet
 from planner.errors import Fault, InputError, nearest
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from planner.app.run import Run
     from planner.app.session import Session
 
+FLEET_AXES = ("cost", "gpus", "power", "providers")
+"""Of fleets: found exactly, without walking."""
 _FINE = Decimal("0.999999")
 """Next bound on a latency of a table over the value reached: the next smaller row."""
 _STEP = Decimal("0.93")
@@ -50,6 +53,10 @@ def pareto(session: Session, axes: Sequence[str], run: Run) -> Plans:
     Raises:
         InputError: an unknown axis, one named twice, or none that can be minimized.
     """
+    if is_fleet(session.problem) and set(axes) <= set(FLEET_AXES) and len(axes) > 1:
+        from planner.app.fleet.several_plans import front_of_fleet
+
+        return front_of_fleet(session, axes, run)
     chosen = _axes(session, axes)
     first = next(axis for axis in chosen if axis.name in _OBJECTIVES)
     rest = [axis for axis in chosen if axis is not first]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from planner.app import infeasible, measured_plan
+from planner.app import free_demand, infeasible, measured_plan
 from planner.app.chosen import Chosen
-from planner.app.document import document
+from planner.app.document import document, inputs
+from planner.app.fleet.shape import is_fleet
 from planner.app.run import Run
 from planner.app.study import Posed, Study
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
+from planner.performance.measured import measured_case
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice
 from planner.schema.plan import Plan
@@ -58,6 +60,12 @@ def solve_problem(
 
 def answered(study: Study, problem: Problem, run: Run) -> Plan:
     """The plan of a problem: enumerate, evaluate, judge, choose, check, explain."""
+    if free_demand.is_free(problem):
+        return _freed(study, problem, run)
+    if is_fleet(problem):
+        from planner.app.fleet.plan import fleet_plan
+
+        return fleet_plan(study, problem, run)
     if problem.workers is not None:
         return measured_plan.plan_from_table(problem, study.folder, study.catalog, run)
     with run.step("evaluate", "evaluating configurations"):
@@ -66,6 +74,22 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
         choice = solve(posed.question, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):
         return documented(study, posed, choice, run)
+
+
+def _freed(study: Study, problem: Problem, run: Run) -> Plan:
+    """The plan with the most output for the money: its rate is found first, then planned for."""
+    free_demand.refuse_unclear(problem, is_fleet(problem))
+    modes = problem.search.model_copy(update={"modes": ("aggregated",)})
+    rated = free_demand.at_one_rps(problem).model_copy(update={"search": modes})
+    if problem.workers is None:
+        question = study.pose(rated).question
+    else:
+        table, sizes = measured_plan.read_table(problem, study.folder, study.catalog)
+        question = measured_case(rated, table, sizes).problem
+    best = free_demand.at_best_rate(rated, question)
+    found = answered(study, rated if best is None else best, run)
+    asked = inputs(problem, study.catalog, study.folder)
+    return found.model_copy(update={"inputs": asked})
 
 
 def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:

@@ -47,10 +47,22 @@ class PoolCase:
     share: Fraction
     """Of the workload's requests, in its role."""
     usd_per_h: Fraction
+    planned_rps: Fraction | None = None
+    """Load of one replica where it is not that of the peak."""
+    site: str | None = None
+    mixed_rps: Fraction | None = None
+    """Capacity of one replica where it serves several length classes: at their mix."""
+
+    @property
+    def capacity_rps(self) -> Fraction:
+        """The most that one replica carries of the traffic that it gets."""
+        return self.option.rates_rps[0] if self.mixed_rps is None else self.mixed_rps
 
     @property
     def rate_rps(self) -> Fraction:
         """Planned load of one replica at peak demand."""
+        if self.planned_rps is not None:
+            return self.planned_rps
         return self.evaluated.case.peak_rps * self.share / self.replicas
 
 
@@ -125,7 +137,7 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
     part, index = case.evaluated, case.placed.configuration
     item = part.evaluation.candidates.configurations[index]
     fit = fit_of(part)
-    rate, capacity = float(case.rate_rps), float(case.option.rates_rps[0])
+    rate, capacity = float(case.rate_rps), float(case.capacity_rps)
     power = item.accelerator.power
     return Pool(
         id=f"{case.placed.workload}/{case.placed.role}/{number}",
@@ -160,6 +172,7 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
         evidence=evidence(item),
         limited_by=part.evaluation.capacities.limited_by[index],
         usd_per_hour=float(case.usd_per_h),
+        site=case.site,
         kv_usage=_kv_usage(part, index, fit, operating.get("concurrency")),
         **operating,
     )

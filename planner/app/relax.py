@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.app.asker import MeasuredAsker, PredictedAsker, ProblemAsker
+from planner.app.fleet.shape import is_fleet
 from planner.app.measured_plan import read_table
 from planner.explain.conflicts import minimal_conflicts
 from planner.explain.oracle import Oracle
@@ -32,6 +33,10 @@ def with_reasons(session: Session, plan: Plan, run: Run) -> Plan:
     """A plan document with the reasons that its status calls for."""
     if plan.status == "unknown":
         return plan
+    if is_fleet(session.problem):
+        from planner.app.fleet.ask import with_fleet_reasons
+
+        return with_fleet_reasons(session, plan, run)
     oracle = Oracle(asker_of(session, run))
     if plan.status != "infeasible":
         with run.step("prices", "pricing every limit"):

@@ -23,6 +23,24 @@ def warnings(
     network_is_stated: bool,
 ) -> tuple[str, ...]:
     """What to mind about a plan, in sentences."""
+    lines = pool_warnings(cases, pools_, chosen, network_is_stated)
+    places = sorted(
+        {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
+    )
+    if len(places) > 1:
+        lines.append(
+            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or "
+            "search.mix: false keep it together"
+        )
+    if not choice.exact:
+        lines.append("prices or rates were rounded to the safe side for the solver")
+    return tuple(lines)
+
+
+def pool_warnings(
+    cases: Mapping[str, Case], pools_: Sequence[Pool], chosen: Chosen, network_is_stated: bool
+) -> list[str]:
+    """What to mind about models, pools and the options that were taken."""
     lines = [f"{name}: no price is known, so it was not considered" for name in chosen.unpriced]
     for case in cases.values():
         if case.own_model and case.model.note:
@@ -35,18 +53,7 @@ def warnings(
                 f"{pool.id}: KV cache has {memory.kv_cache / 1e9:.1f} GB, under 10 % of the memory; "
                 "a few GB more or less change the batch a lot"
             )
-    lines += [*_remarks(chosen, pools_), *_apart(cases, pools_, chosen, network_is_stated)]
-    places = sorted(
-        {f"{pool.offer.provider} {pool.offer.region}" for pool in pools_ if pool.offer is not None}
-    )
-    if len(places) > 1:
-        lines.append(
-            f"the fleet is spread over {', '.join(places)}; fleet.providers, fleet.regions or "
-            "search.mix: false keep it together"
-        )
-    if not choice.exact:
-        lines.append("prices or rates were rounded to the safe side for the solver")
-    return tuple(lines)
+    return [*lines, *_remarks(chosen, pools_), *_apart(cases, pools_, chosen, network_is_stated)]
 
 
 def warnings_without_plan(choice: Choice) -> tuple[str, ...]:

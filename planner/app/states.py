@@ -22,13 +22,20 @@ def constraint_states(
     limits: Limits,
 ) -> tuple[ConstraintState, ...]:
     """Latencies and memory of every workload, then stock, budget and GPUs."""
+    return (*service_states(cases, pool_cases, documents), *market_states(choice, limits))
+
+
+def service_states(
+    cases: Mapping[str, Case], pool_cases: Sequence[PoolCase], documents: Sequence[Pool]
+) -> list[ConstraintState]:
+    """Latencies, memory and links of every workload."""
     states: list[ConstraintState] = []
     for name, case in cases.items():
         mine = [pool for pool in documents if pool.workload == name]
         states += _latency_states(case, mine)
         states += _memory_state(name, [item for item in pool_cases if item.placed.workload == name])
         states += _link_state(name, mine)
-    return (*states, *market_states(choice, limits))
+    return states
 
 
 def _latency_states(case: Case, pools: Sequence[Pool]) -> list[ConstraintState]:
@@ -114,20 +121,22 @@ def market_states(choice: Choice, limits: Limits) -> list[ConstraintState]:
     states = []
     for gpu, stock in limits.stock_gpus.items():
         bought = choice.gpus.get(gpu, 0)
-        states.append(_state(f"stock:{gpu}", Fraction(bought), Fraction(stock), "GPUs", 1))
+        states.append(limit_state(f"stock:{gpu}", Fraction(bought), Fraction(stock), "GPUs", 1))
     if limits.budget_usd_per_h is not None:
         least = choice.cost_usd_per_h / max(sum(choice.counts.values()), 1)
-        states.append(_state("budget", choice.cost_usd_per_h, limits.budget_usd_per_h, "USD/h", least))
+        states.append(limit_state("budget", choice.cost_usd_per_h, limits.budget_usd_per_h, "USD/h", least))
     if limits.max_gpus is not None:
         total = Fraction(sum(choice.gpus.values()))
-        states.append(_state("max-gpus", total, Fraction(limits.max_gpus), "GPUs", 1))
+        states.append(limit_state("max-gpus", total, Fraction(limits.max_gpus), "GPUs", 1))
     if limits.power_w is not None:
         least = choice.power_w / max(sum(choice.counts.values()), 1)
-        states.append(_state("power", choice.power_w, limits.power_w, "W", least))
+        states.append(limit_state("power", choice.power_w, limits.power_w, "W", least))
     return states
 
 
-def _state(name: str, value: Fraction, limit: Fraction, unit: str, step: Fraction | int) -> ConstraintState:
+def limit_state(
+    name: str, value: Fraction, limit: Fraction, unit: str, step: Fraction | int
+) -> ConstraintState:
     """A market limit binds when less than one more step fits under it."""
     return ConstraintState(
         id=name,

@@ -24,7 +24,7 @@ from planner.constraints.registry import admitted, verdicts
 from planner.errors import input_error
 from planner.performance.division import LARGEST_ROOM
 from planner.performance.split import Split
-from planner.schema.candidates import Lot
+from planner.schema.candidates import BoolArray, Lot
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import ChoiceProblem, Coupling, Option
 from planner.schema.problem import Problem, Workload
@@ -118,9 +118,8 @@ class Study:
             if part is not None and "serve" in wanted:
                 found |= self._options(part, lots, problem, granted)
             if split is not None:
-                off = granted.of(name)
-                whole = not rule_is_off(WHOLE_SERVERS, (*problem.search.rules_off, *off))
-                found |= options_apart(split, lots, self.active(problem), whole, off)
+                whole = self.takes_whole_servers(cases[name], problem, granted)
+                found |= options_apart(split, lots, self.active(problem), whole, granted.of(name))
         question = ChoiceProblem(
             options=tuple(option for option, _ in found.values()),
             supplies=supplies(lots),
@@ -217,6 +216,7 @@ class Study:
         left_out |= {"slo": True, "demand": dict.fromkeys(_RATES, True)}
         return (
             case.workload.model_dump_json(exclude=left_out),
+            case.length_class,
             frozenset(name.split("_")[0] for name in case.limits_s),
             problem.confidence,
             problem.fleet.headroom.memory,
@@ -232,12 +232,17 @@ class Study:
         self, part: Evaluated, lots: Sequence[Lot], problem: Problem, granted: Granted
     ) -> dict[str, tuple[Option, Placed]]:
         """Every option of a workload that no constraint excludes."""
-        off = granted.of(part.case.workload.name)
-        judged = [
-            verdict
-            for verdict in verdicts(part.evaluation, self.active(problem))
-            if verdict.id.split(":")[0] not in off
-        ]
-        whole = not rule_is_off(WHOLE_SERVERS, (*problem.search.rules_off, *off))
+        whole = self.takes_whole_servers(part.case, problem, granted)
         lost = spares(part.case.workload, problem.fleet).count
-        return options(part.evaluation, lots, admitted(tuple(judged)), whole, lost=lost)
+        return options(part.evaluation, lots, self.admitted(part, problem, granted), whole, lost=lost)
+
+    def admitted(self, part: Evaluated, problem: Problem, granted: Granted = NOTHING) -> BoolArray:
+        """Candidates of a workload that no constraint excludes, the lifted ones aside."""
+        off = granted.of(part.case.workload.name)
+        judged = verdicts(part.evaluation, self.active(problem))
+        return admitted(tuple(verdict for verdict in judged if verdict.id.split(":")[0] not in off))
+
+    def takes_whole_servers(self, case: Case, problem: Problem, granted: Granted = NOTHING) -> bool:
+        """A replica larger than one server takes whole servers."""
+        off = granted.of(case.workload.name)
+        return not rule_is_off(WHOLE_SERVERS, (*problem.search.rules_off, *off))

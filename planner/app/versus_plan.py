@@ -10,6 +10,7 @@ import numpy as np
 
 from planner import numbers
 from planner.app.case import Evaluated
+from planner.app.fleet.shape import is_fleet
 from planner.app.measured_plan import read_table
 from planner.app.run import Run
 from planner.app.session import Session
@@ -42,6 +43,10 @@ def why_not(session: Session, plan: Plan, candidate: str, run: Run) -> Answer:
     Raises:
         InputError: nothing of that name; with the nearest that there is.
     """
+    if is_fleet(session.problem):
+        from planner.app.fleet.versus import why_not_in_fleet
+
+        return why_not_in_fleet(session, candidate, run)
     if session.problem.workers is not None:
         table, sizes = read_table(session.problem, session.folder, session.catalog)
         case = measured_case(session.problem, table, sizes)

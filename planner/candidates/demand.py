@@ -77,4 +77,8 @@ def spares(workload: Workload, fleet: Fleet) -> Spares:
         return Spares("per_option", asked.per_option)
     if asked.servers is not None:
         return Spares("servers", asked.servers)
+    if asked.zones is not None:
+        return Spares("zones", asked.zones)
+    if asked.providers is not None:
+        return Spares("providers", asked.providers)
     return Spares("replicas", asked.replicas or 0)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from planner.candidates.counted import Ranged, best_by_number
-from planner.schema.candidates import BoolArray, Lot
+from planner.schema.candidates import BoolArray, Candidates, Lot
 from planner.schema.choice import Option, Role, Supply
 from planner.schema.evaluation import Evaluation
 
-_MICRO = 1_000_000
+MICRO = 1_000_000
+"""Parts of a request per second that rates are rounded down to."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,14 @@ def options(
         gpus = candidates.configurations[configuration].gpus
         rooms.setdefault((lot, gpus, units, configuration if every else -1), []).append(configuration)
     found = {}
-    for (lot, gpus, units, _), members in rooms.items():
+    for (lot, _, units, _), members in rooms.items():
         variants = evaluation.variants
         if variants is None:
             ranged = [Ranged(min(members, key=rank.__getitem__))]
         else:
             ranged = best_by_number(variants, sorted(members, key=rank.__getitem__), lost)
         for taken in ranged:
-            option = _option(evaluation, lots[lot], taken, gpus, units, whole_servers)
+            option = _option(evaluation, lots[lot], taken, units, whole_servers)
             found[option.id] = (option, Placed(evaluation.workload.name, taken.candidate, lot))
     return dict(sorted(found.items()))
 
@@ -110,32 +111,66 @@ def _ranks(evaluation: Evaluation, admitted: BoolArray) -> dict[int, int]:
 def micro_rps(rate_rps: float) -> int:
     """Millionths of a request per second, rounded down exactly."""
     above, below = float(rate_rps).as_integer_ratio()
-    return above * _MICRO // below
+    return above * MICRO // below
 
 
-def _option(
-    evaluation: Evaluation, lot: Lot, taken: Ranged, gpus: int, units: int, whole_servers: bool
-) -> Option:
+def _option(evaluation: Evaluation, lot: Lot, taken: Ranged, units: int, whole_servers: bool) -> Option:
     index = taken.candidate
-    name = evaluation.candidates.names[index]
-    batch = int(evaluation.capacities.max_batch[index])
+    return replace(
+        replica_option(
+            evaluation.workload.name,
+            evaluation.candidates,
+            index,
+            lot,
+            units,
+            whole_servers,
+            (Fraction(micro_rps(evaluation.capacities.rate_rps[index]), MICRO),),
+            f"{taken.part} batch{int(evaluation.capacities.max_batch[index])}",
+            -float(evaluation.penalties[index]),
+        ),
+        replicas_from=taken.first,
+        replicas_to=taken.last,
+    )
+
+
+def replica_option(
+    workload: str,
+    candidates: Candidates,
+    index: int,
+    lot: Lot,
+    units: int,
+    whole_servers: bool,
+    rates_rps: tuple[Fraction, ...],
+    suffix: str,
+    slack: float,
+) -> Option:
+    """One configuration on one lot, serving prompts and answers.
+
+    Args:
+        workload: its name.
+        candidates: configurations.
+        index: the one meant.
+        lot: where it runs.
+        units: whole units that it takes; 0: a part of one.
+        whole_servers: a replica larger than one server takes whole servers.
+        rates_rps: largest rates by bucket.
+        suffix: what the id says beside the name of the configuration.
+        slack: what tells equal options apart, the larger the better.
+    """
+    configuration, name = candidates.configurations[index], candidates.names[index]
     whole = units if units and whole_servers else None
-    charged = units * lot.unit_gpus if whole is not None else gpus
-    configuration = evaluation.candidates.configurations[index]
     power = configuration.accelerator.power
     watts = Fraction(power.tdp) if power else Fraction(0)
     return Option(
-        id=f"{evaluation.workload.name}: {name}{taken.part} batch{batch} @ {lot.id}",
-        workload=evaluation.workload.name,
+        id=f"{workload}: {name}{suffix} @ {lot.id}",
+        workload=workload,
         role="serve",
         supply=lot.id,
         gpu=lot.name,
-        gpus=charged,
-        rates_rps=(Fraction(micro_rps(evaluation.capacities.rate_rps[index]), _MICRO),),
-        power_w=watts * gpus,
+        gpus=units * lot.unit_gpus if whole is not None else configuration.gpus,
+        rates_rps=rates_rps,
+        power_w=watts * configuration.gpus,
         units_per_replica=whole if lot.purchase == "unit" else None,
-        replicas_from=taken.first,
-        replicas_to=taken.last,
-        slack=-float(evaluation.penalties[index]),
+        slack=slack,
         label=name,
     )

@@ -55,3 +55,23 @@ def repeated(
         placed_lot=candidates.placed_lot[place],
         placed_units=candidates.placed_units[place],
     )
+
+
+def joined(parts: Sequence[Candidates]) -> Candidates:
+    """Candidates one after the other, with their places; the attributes of all are those of the first."""
+    first = np.cumsum([0, *(len(part) for part in parts)])
+    return Candidates(
+        configurations=tuple(item for part in parts for item in part.configurations),
+        names=tuple(name for part in parts for name in part.names),
+        attributes={
+            name: np.concatenate([part.attributes[name] for part in parts]) for name in parts[0].attributes
+        },
+        structural={
+            name: np.concatenate([part.structural[name] for part in parts]) for name in parts[0].structural
+        },
+        placed_configuration=np.concatenate(
+            [part.placed_configuration + start for part, start in zip(parts, first[:-1], strict=True)]
+        ),
+        placed_lot=np.concatenate([part.placed_lot for part in parts]),
+        placed_units=np.concatenate([part.placed_units for part in parts]),
+    )

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from planner.constraints.packing_check import broken_packing
 from planner.constraints.ways import ways_by_workload
-from planner.schema.choice import Choice, ChoiceProblem, Option, PoolDemand, Share, Way
+from planner.schema.choice import Choice, ChoiceProblem, Coupling, Option, PoolDemand, Share, Way
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ def broken(problem: ChoiceProblem, choice: Choice) -> list[str]:
         if ways.get(demand.workload) == demand.way:
             faults.extend(_broken_pool(problem, choice, demand))
     for coupling in problem.couplings:
-        faults.extend(_broken_pairs(problem, choice, coupling.workload, coupling.ttft_limit_s))
+        used = [o for o in problem.options if o.workload == coupling.workload and choice.counts.get(o.id, 0)]
+        faults.extend(broken_pairs(used, coupling))
     if (total.cost_usd_per_h, total.gpus, total.power_w) != (
         choice.cost_usd_per_h,
         choice.gpus,
@@ -177,10 +178,9 @@ def _losses(demand: PoolDemand, counts: Mapping[str, int]) -> Iterator[dict[str,
             yield dict(zip(names, lost, strict=True))
 
 
-def _broken_pairs(
-    problem: ChoiceProblem, choice: Choice, workload: str, limit_s: Fraction | None
-) -> Iterator[str]:
-    used = [o for o in problem.options if o.workload == workload and choice.counts.get(o.id, 0)]
+def broken_pairs(used: Sequence[Option], coupling: Coupling) -> Iterator[str]:
+    """Prefill and decode options in use of one workload that do not fit each other, in words."""
+    limit_s = coupling.ttft_limit_s
     for prefill in (o for o in used if o.role == "prefill"):
         for decode in (o for o in used if o.role == "decode"):
             if prefill.kv and decode.kv and prefill.kv != decode.kv:
@@ -189,4 +189,4 @@ def _broken_pairs(
                 continue
             hand_over = max(prefill.transfer_s or Fraction(0), decode.transfer_s or Fraction(0))
             if prefill.ttft_s + hand_over > limit_s:
-                yield f"ttft:{workload}: {prefill.id} with {decode.id}"
+                yield f"ttft:{coupling.workload}: {prefill.id} with {decode.id}"

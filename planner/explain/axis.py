@@ -42,6 +42,8 @@ class Axis:
     @property
     def exact_by(self) -> str | None:
         """The objective whose optimum without the limit is its smallest sufficient value."""
+        if self.limit.per_period:
+            return None
         if self.limit.kind == "budget" and self.limit.unit == "USD/h":
             return "cost"
         return "gpus" if self.limit.kind == "max-gpus" else None

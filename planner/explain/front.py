@@ -9,12 +9,12 @@ from planner.explain.phrases import latency_value
 from planner.explain.problem_values import problem_value
 from planner.schema.plan import Plan
 
-UNITS = {"cost": "USD/h", "gpus": "GPUs", "power": "W"}
+UNITS = {"cost": "USD/h", "gpus": "GPUs", "power": "W", "providers": ""}
 """Of the axes that are not latencies: those are in seconds."""
 
 
 def axis_value(plan: Plan, axis: str) -> float | None:
-    """What a plan reaches on an axis: cost, gpus, power, or a latency such as itl or ttft_p95.
+    """What a plan reaches on an axis: cost, gpus, power, providers, or a latency such as itl or ttft_p95.
 
     A latency without a statistic is taken at the one that the problem limits, else at P99; of several pools
     the slowest counts.
@@ -23,6 +23,9 @@ def axis_value(plan: Plan, axis: str) -> float | None:
         return plan.cost_usd_per_hour
     if axis == "gpus":
         return float(sum(plan.gpus.values()))
+    if axis == "providers":
+        places = {row.provider or "" for row in plan.supply}
+        return float(len(places) + sum(1 for item in plan.api if item.share > 0))
     if axis == "power":
         known = [pool.power_w for pool in plan.pools if pool.power_w is not None]
         return sum(known) if known and len(known) == len(plan.pools) else None

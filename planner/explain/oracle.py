@@ -25,7 +25,10 @@ class Oracle:
     """
 
     def __init__(self, asker: Asker) -> None:
-        """``asker``: stock is named ``stock:GPU`` after the GPUs in its choices; budget is in USD/h."""
+        """``asker``: stock is named ``stock:GPU`` after the GPUs in its choices; budget is in USD/h.
+
+        Choices that say themselves what they take of each limit (``Choice.taken``) are believed.
+        """
         self.asker = asker
         self.limits: tuple[NamedLimit, ...] = asker.limits
         self.objective: str = asker.objective
@@ -118,17 +121,25 @@ class Oracle:
 
     def _tightened(self, point: Point, choice: Choice) -> Point:
         """The market's limits at what the choice takes."""
-        if not choice.counts:
-            return point
-        taken = list(point)
-        for place, limit in enumerate(self.limits):
-            if limit.kind == "budget" and limit.unit == "USD/h":
-                taken[place] = (0, choice.cost_usd_per_h)
-            elif limit.kind == "max-gpus":
-                taken[place] = (0, Fraction(sum(choice.gpus.values())))
-            elif limit.kind == "stock":
-                taken[place] = (0, Fraction(choice.gpus.get(limit.id.removeprefix("stock:"), 0)))
-        return tuple(taken)
+        used = [_taken(limit, choice) for limit in self.limits]
+        return tuple(
+            place if amount is None else (0, amount) for place, amount in zip(point, used, strict=True)
+        )
+
+
+def _taken(limit: NamedLimit, choice: Choice) -> Fraction | None:
+    """How much of a limit a choice takes; None where it does not say."""
+    if choice.taken is not None:
+        return choice.taken.get(limit.id)
+    if not choice.counts:
+        return None
+    if limit.kind == "budget" and limit.unit == "USD/h":
+        return choice.cost_usd_per_h
+    if limit.kind == "max-gpus":
+        return Fraction(sum(choice.gpus.values()))
+    if limit.kind == "stock":
+        return Fraction(choice.gpus.get(limit.id.removeprefix("stock:"), 0))
+    return None
 
 
 def loosest(limit: NamedLimit) -> Fraction | None:

@@ -14,7 +14,21 @@ from planner.schema.plan import Price
 from planner.schema.reasons import Asker
 
 _OFTEN_FREE = (
-    ("rule", "service", "precision", "memory", "stock", "max-gpus", "budget", "replicas", "utilization"),
+    (
+        "rule",
+        "service",
+        "precision",
+        "memory",
+        "stock",
+        "max-gpus",
+        "budget",
+        "replicas",
+        "utilization",
+        "quota",
+        "changes",
+        "supply",
+        "share",
+    ),
     ("latency",),
 )
 """Kinds of limits of which most cost nothing: each group is first taken away as a whole."""
@@ -27,7 +41,8 @@ def prices(asker: Asker, best: Choice) -> tuple[Price, ...]:
 
     Saving of a change = cost of the optimum today - cost of the optimum after it, in USD/h, both for the
     problem's own objective and solved again. One step is as `step` says; demand is taken away down to a
-    thousandth.
+    thousandth. Where a search was cut, so that an optimum is known only between a bound and a plan, the
+    saving is what it is at least: bound of today's optimum - cost of the plan after the change.
 
     What costs nothing is found by taking many limits away at once: when that changes nothing, neither does
     any of them alone, nor one step. Where it does, the halves are tried. At most three questions for a limit.
@@ -60,14 +75,14 @@ class _Savings:
 
     def _costs_nothing(self, axis: Axis) -> bool:
         """Without a question: it limits what is minimized anyway, or cannot be any looser."""
-        if axis.limit.kind == _IN_OBJECTIVE.get(self.oracle.objective):
+        if axis.limit.kind == _IN_OBJECTIVE.get(self.oracle.objective) and not axis.limit.per_period:
             return self.base.status == "optimal"
         return axis.form != "switch" and axis.end == axis.today
 
     def rule_out(self, axes: Sequence[Axis]) -> None:
         """Find limits that cost nothing, by taking many away at once."""
         left = [axis for axis in axes if axis.limit.id not in self._free]
-        if not left:
+        if not left or self.base.status != "optimal":  # then no question proves that nothing changes
             return
         if self._after({axis.limit.id: None for axis in left}) == _Saving():
             self._free |= {axis.limit.id for axis in left}
@@ -96,11 +111,16 @@ class _Savings:
         )
 
     def _after(self, changes: dict[str, Value]) -> _Saving:
-        choice = self.oracle.best(changes)
-        proved = "optimal" == choice.status == self.base.status
-        if choice.value is None or self.base.value is None:
+        base, choice = self.base, self.oracle.best(changes)
+        if choice.value is None or base.value is None:
             return _Saving(proved=False)
-        saved = self.base.value - choice.value
-        if saved < 0:  # the search was cut: today's plan is still there
+        if "optimal" == choice.status == base.status and choice.value <= base.value:
+            return _Saving(base.cost_usd_per_h - choice.cost_usd_per_h, base.value - choice.value)
+        bound = base.lower_bound if base.lower_bound is not None else Fraction(0)
+        saved = (base.value if base.status == "optimal" else bound) - choice.value
+        if saved <= 0:  # nothing is sure: today's plan is still there
             return _Saving(proved=False)
-        return _Saving(self.base.cost_usd_per_h - choice.cost_usd_per_h, saved, proved)
+        if self.oracle.by_cost:
+            # Of a fleet the value is the sum over the periods, the cost their mean.
+            return _Saving(saved * base.cost_usd_per_h / base.value, saved, proved=False)
+        return _Saving(base.cost_usd_per_h - choice.cost_usd_per_h, saved, proved=False)

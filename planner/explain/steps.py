@@ -23,7 +23,8 @@ class Step:
 def step(axis: Axis) -> Step:
     """One GPU or replica, one point of headroom or utilization, 1 % of demand, else 10 %; off for yes or no.
 
-    No further than the loosest value that makes sense; today's value where the limit stands there.
+    A limit may state its own step (``NamedLimit.step``), such as a server where GPUs are sold by servers. No
+    further than the loosest value that makes sense; today's value where the limit stands there.
     """
     limit = axis.limit
     if axis.form == "switch":
@@ -31,10 +32,12 @@ def step(axis: Axis) -> Step:
     wanted = _TENTH * abs(axis.today)
     if limit.whole:
         wanted = Fraction(1)
-    elif limit.kind in ("headroom", "utilization"):
+    elif limit.kind in ("headroom", "utilization", "share"):
         wanted = _POINT
     elif limit.kind == "demand":
         wanted = _POINT * axis.today
+    if limit.step is not None:
+        wanted = limit.step
     distance = wanted if axis.end is None else min(wanted, axis.distance(axis.end))
     return Step(_text(axis, distance), axis.at(distance))
 
@@ -53,6 +56,10 @@ def _text(axis: Axis, distance: Fraction) -> str:
         return f"{sign}{_percent(distance)} of demand"
     if axis.limit.kind == "utilization":
         return f"{sign}{_percent(distance)} of capacity"
+    if axis.limit.kind == "share":
+        return f"{sign}{_percent(distance)} of the GPUs"
+    if axis.limit.step is not None:
+        return f"{sign}{float(distance):.4g} {axis.limit.unit}"
     return f"{sign}{_percent(distance / (abs(axis.today) or 1))}"
 
 

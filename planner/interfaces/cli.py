@@ -21,6 +21,7 @@ from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
 from planner.interfaces.reason_commands import alternatives, diff, explain, pareto, relax, whatif
+from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
 
 app = Typer(
@@ -103,7 +104,7 @@ def plan(
     raise Exit(_EXIT_OF_STATUS[found.status])
 
 
-for _command in (whatif, relax, pareto, alternatives, explain, diff):
+for _command in (whatif, relax, pareto, alternatives, robust, explain, diff):
     app.command()(_command)
 app.command()(fit)
 app.command()(estimate)

@@ -25,7 +25,8 @@ Seed = Annotated[str, Option("--seed", metavar="N", help="Seed of the search.")]
 Threads = Annotated[str, Option("--workers", metavar="N", help="Threads of the search.")]
 
 
-def _asked(checks: Checks, time_limit: str | None, seed: str, workers: str) -> dict[str, Any]:
+def asked_for(checks: Checks, time_limit: str | None, seed: str, workers: str) -> dict[str, Any]:
+    """The limits of a search, as flags state them."""
     return {
         "time_limit_s": checks.seconds("--time-limit", time_limit),
         "seed": checks.whole("--seed", seed, low=0, high=MAX_SEED),
@@ -85,7 +86,7 @@ def whatif(
     changes, axes = _pairs(checks, "--set", set_), _pairs(checks, "--sweep", sweep)
     if not changes and not axes:
         checks.refuse("--set", "nothing", "--set PATH=VALUE or --sweep PATH=v1,v2")
-    asked = _asked(checks, time_limit, seed, workers)
+    asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
@@ -116,7 +117,7 @@ def relax(
 ) -> None:
     """Say why there is no plan and what would give one; or what every limit of the plan costs."""
     checks = Checks("planner relax")
-    asked = _asked(checks, time_limit, seed, workers)
+    asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
@@ -143,7 +144,7 @@ def pareto(
 ) -> None:
     """Show the plans that trade one aim against another: none is worse than another on every axis."""
     checks = Checks("planner pareto")
-    asked = _asked(checks, time_limit, seed, workers)
+    asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
@@ -169,7 +170,7 @@ def alternatives(
     """Show the best plans that buy or run something different."""
     checks = Checks("planner alternatives")
     number = checks.whole("-k", k, high=100)
-    asked = _asked(checks, time_limit, seed, workers)
+    asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)

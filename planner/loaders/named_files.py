@@ -62,6 +62,8 @@ def _places(values: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Mappings and keys under which a file may be named."""
     if isinstance(values, dict) and isinstance(values.get("workers"), str):
         yield values, "workers"
+    if isinstance(values, dict) and isinstance(values.get("start"), str):
+        yield values, "start"
     for workload in values.get("workloads") or ():
         if isinstance(workload.get("model"), str):
             yield workload, "model"

@@ -13,6 +13,7 @@ from typing import Any
 
 from planner import units
 from planner.errors import Fault, nearest
+from planner.loaders.fleet_checks import fleet_faults
 from planner.loaders.messages import show
 from planner.loaders.places import Key, dotted
 from planner.loaders.yaml_source import Document
@@ -150,6 +151,7 @@ def _accelerators(look: _Lookup) -> Iterator[Fault]:
         *look.texts("fleet", "accelerators", "*"),
         *look.keys("fleet", "prices"),
         *look.keys("fleet", "stock"),
+        *look.texts("fleet", "supply", "*", "gpu"),
     ]
     written: dict[str, str] = {}
     listed: set[str] = set()
@@ -198,6 +200,7 @@ def _files(look: _Lookup) -> Iterator[Fault]:
         return
     for pattern in (
         ("workers",),
+        ("start",),
         ("workloads", "*", "lengths", "trace"),
         ("workloads", "*", "demand", "trace"),
     ):
@@ -205,6 +208,10 @@ def _files(look: _Lookup) -> Iterator[Fault]:
             if not _is_file(look.folder, name):
                 expected = "a file; paths are relative to the problem file"
                 yield look.fault(path, f"no such file {show(name)}", expected)
+
+
+def _fleet(look: _Lookup) -> Iterator[Fault]:
+    yield from fleet_faults(look.document, look.catalog)
 
 
 def _is_file(folder: Path, name: str) -> bool:
@@ -223,4 +230,5 @@ _CHECKS: tuple[Callable[[_Lookup], Iterator[Fault]], ...] = (
     _network,
     _rules_off,
     _files,
+    _fleet,
 )

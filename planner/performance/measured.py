@@ -232,7 +232,7 @@ def _case(
     used = {option.supply for option in options}
     limits = Limits(
         {**table.stock_gpus, **problem.fleet.stock},
-        None if problem.fleet.budget is None else Fraction(problem.fleet.budget),
+        Fraction(problem.fleet.budget) if isinstance(problem.fleet.budget, Decimal) else None,
         problem.fleet.max_gpus,
         "gpus" if problem.objective == "gpus" else "cost",
     )

@@ -24,22 +24,25 @@ _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99))
 
 
 @dataclass(frozen=True)
-class _Cut:
+class Trimmed:
     """What trimming leaves: prompts times ``scale``, answers up to ``most``."""
 
     scale: float = 1.0
     most: float = math.inf
 
     @classmethod
-    def of(cls, trim: Trim | None) -> _Cut:
+    def of(cls, trim: Trim | None) -> Trimmed:
+        """What the problem states; nothing is trimmed without it."""
         if trim is None:
             return cls()
         return cls(1.0 - float(trim.input), math.inf if trim.output_cap is None else float(trim.output_cap))
 
     def prompt(self, tokens: FloatArray) -> FloatArray:
+        """Prompts that are left, of at least one token."""
         return tokens if self.scale == 1.0 else np.maximum(tokens * self.scale, 1.0)
 
     def answer(self, tokens: FloatArray) -> FloatArray:
+        """Answers that are left."""
         return np.minimum(tokens, self.most)
 
 
@@ -61,7 +64,7 @@ def traffic(
         kv_tail_fraction: quantile of prompt + answer that KV is sized for (0.95 by default).
         cache_share: blocks kept for prefixes beyond those of active requests, where the problem does not say.
     """
-    cut = _Cut.of(workload.trim)
+    cut = Trimmed.of(workload.trim)
     image_tokens = float(workload.images.per_request) * tokens_per_image if workload.images else 0.0
     if workload.demand.sessions is not None:
         return _of_sessions(workload, cut, image_tokens, kv_tail_fraction, cache_share)
@@ -92,7 +95,7 @@ def mean_turns(turns: LengthSide) -> float:
 
 
 def _of_sessions(
-    workload: Workload, cut: _Cut, image_tokens: float, kv_tail_fraction: float, cache_share: float
+    workload: Workload, cut: Trimmed, image_tokens: float, kv_tail_fraction: float, cache_share: float
 ) -> Traffic:
     """The traffic of sessions, with what of their prompts may be reused."""
     sessions = workload.demand.sessions
@@ -142,22 +145,28 @@ def _as_side(value: int | LengthSide) -> LengthSide:
     return LengthSide(fixed=value) if isinstance(value, int) else value
 
 
-def _atoms(lengths: Lengths, trace: TraceLengths | None, cut: _Cut) -> tuple[Atoms, Atoms, Atoms]:
+def _atoms(lengths: Lengths, trace: TraceLengths | None, cut: Trimmed) -> tuple[Atoms, Atoms, Atoms]:
     """Atoms of prompt, answer and their sum (joint where the input says so, else independent)."""
     if lengths.input is not None and lengths.output is not None:
         prompt, answer = _side(lengths.input, cut.scale), _side(lengths.output, most=cut.most)
         return prompt, answer, formulas.sum_atoms(*prompt, *answer)
-    weight, inputs, outputs = _pairs(lengths, trace, cut)
+    weight, inputs, outputs = pairs(lengths, trace, cut)
     if lengths.buckets is not None:
         return (weight, inputs), (weight, outputs), (weight, inputs + outputs)
     samples = formulas.atoms_from_samples
     return samples(inputs), samples(outputs), samples(inputs + outputs)
 
 
-def _pairs(
-    lengths: Lengths, trace: TraceLengths | None, cut: _Cut
+def pairs(
+    lengths: Lengths, trace: TraceLengths | None, cut: Trimmed
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights, prompts and answers where the input gives them together: buckets, or requests of a trace."""
+    """Weights, prompts and answers where the input gives them together: buckets, or requests of a trace.
+
+    Args:
+        lengths: with ``buckets``, or none where the requests of a trace count.
+        trace: already read.
+        cut: what trimming leaves.
+    """
     if lengths.buckets is not None:
         weight = np.array([float(bucket.share) for bucket in lengths.buckets])
         inputs = np.array([float(bucket.input) for bucket in lengths.buckets])
@@ -170,24 +179,25 @@ def _pairs(
     return weight / weight.sum(), cut.prompt(inputs), cut.answer(outputs)
 
 
-def _answer_input_tokens(lengths: Lengths, trace: TraceLengths | None, cut: _Cut) -> float | None:
+def _answer_input_tokens(lengths: Lengths, trace: TraceLengths | None, cut: Trimmed) -> float | None:
     """Mean prompt of an answer token where the input says how the two go together: E[in out] / E[out]."""
     if lengths.buckets is None and (lengths.trace is None or trace is None):
         return None
-    weight, inputs, outputs = _pairs(lengths, trace, cut)
+    weight, inputs, outputs = pairs(lengths, trace, cut)
     return float((weight * outputs) @ inputs / (weight @ outputs))
 
 
 def _side(side: LengthSide, scale: float = 1.0, most: float = math.inf) -> Atoms:
     if side.fixed is not None:
         return np.array([1.0]), np.array([min(max(side.fixed * scale, 1.0), most)])
-    probability, tokens = _known(side, scale)
+    probability, tokens = known(side, scale)
     return formulas.atoms_from_percentiles(probability, tokens, most)
 
 
-def _known(side: LengthSide, scale: float) -> tuple[FloatArray, FloatArray]:
-    known = [(p, scale * value) for name, p in _PERCENTILES if (value := getattr(side, name)) is not None]
-    return np.array([p for p, _ in known]), np.array([value for _, value in known])
+def known(side: LengthSide, scale: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """Probabilities and tokens of the percentiles that a side states, the tokens times ``scale``."""
+    stated = [(p, scale * value) for name, p in _PERCENTILES if (value := getattr(side, name)) is not None]
+    return np.array([p for p, _ in stated]), np.array([value for _, value in stated])
 
 
 def _side_quantile(
@@ -201,7 +211,7 @@ def _side_quantile(
     """Exact from stated percentiles, else from the atoms."""
     if side is None or side.fixed is not None:
         return _quantile(atoms, probability)
-    stated = formulas.quantiles_from_percentiles(*_known(side, scale), np.array([probability]))
+    stated = formulas.quantiles_from_percentiles(*known(side, scale), np.array([probability]))
     return min(float(stated[0]), most) + image_tokens
 
 

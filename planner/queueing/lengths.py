@@ -75,6 +75,34 @@ def quantiles_from_percentiles(
     return np.asarray(np.maximum(np.exp(value), 1.0))
 
 
+def probability_up_to(
+    known_probability: FloatArray, known_tokens: FloatArray, tokens: FloatArray
+) -> FloatArray:
+    """Share of lengths that are at most ``tokens``: the inverse of `quantiles_from_percentiles`.
+
+    Where percentiles repeat a length, all requests of that length count. Nothing is shorter than one token.
+
+    Args:
+        known_probability: increasing probabilities in (0, 1).
+        known_tokens: tokens at these, never falling, none below 1.
+        tokens: lengths asked about.
+    """
+    asked = np.asarray(tokens, dtype=np.float64)
+    if known_probability.size == 1:
+        return np.where(asked >= known_tokens[0], 1.0, 0.0)
+    z_known = np.array([normal_score(p) for p in known_probability])
+    log_known, log_asked = np.log(np.maximum(known_tokens, 1.0)), np.log(np.maximum(asked, 1.0))
+    slopes = np.diff(log_known) / np.diff(z_known)
+    segment = np.clip(np.searchsorted(log_known, log_asked, side="right") - 1, 0, slopes.size - 1)
+    over = log_asked - log_known[segment]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = z_known[segment] + over / slopes[segment]
+    # A flat segment at either end goes on for ever: all lengths beyond it are the same.
+    z = np.where(slopes[segment] == 0.0, np.where(over >= 0.0, np.inf, -np.inf), z)
+    normal = NormalDist()
+    return np.where(asked < 1.0, 0.0, np.array([normal.cdf(score) for score in z.ravel()]).reshape(z.shape))
+
+
 def atoms_from_percentiles(
     known_probability: FloatArray, known_tokens: FloatArray, most_tokens: float = np.inf
 ) -> tuple[FloatArray, FloatArray]:
@@ -89,6 +117,14 @@ def atoms_from_percentiles(
     tokens = quantiles_from_percentiles(known_probability, known_tokens, probability)
     tokens = np.minimum(tokens, most_tokens)
     return width, tokens.reshape(width.size, _POINTS_PER_BIN).mean(axis=1)
+
+
+def cell_edges() -> FloatArray:
+    """Probabilities between the cells whose middles stand for the bins of ``BIN_EDGES``."""
+    edges = np.asarray(BIN_EDGES)
+    parts = np.arange(_POINTS_PER_BIN) / _POINTS_PER_BIN
+    inner = (edges[:-1, None] + np.diff(edges)[:, None] * parts[None, :]).ravel()
+    return np.append(inner, edges[-1])
 
 
 def atoms_from_samples(tokens: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.explain.hours import has_hours
 from planner.explain.phrases import listing
+from planner.report.fleet_text import buy_over_hours, named_suppliers
 from planner.schema.plan import Objective, Plan
 
 OBJECTIVES = {
@@ -49,6 +51,8 @@ def headline(plan: Plan) -> list[RenderableType]:
 
 
 def _buy(plan: Plan) -> str:
+    if has_hours(plan):
+        return buy_over_hours(plan)
     used: dict[str, int] = {}
     for pool in plan.pools:
         used[pool.gpu] = used.get(pool.gpu, 0) + pool.replicas * pool.gpus_per_replica
@@ -59,4 +63,6 @@ def _buy(plan: Plan) -> str:
     replicas = numbers.count(sum(pool.replicas for pool in plan.pools), "replica")
     found = "" if plan.status == "optimal" else " found so far"
     cost = "" if plan.cost_usd_per_hour is None else f" for {numbers.usd(plan.cost_usd_per_hour)}/h"
+    if plan.api and not plan.pools:
+        return f"Buy no GPUs; {named_suppliers(plan)}{cost}: {OBJECTIVES[plan.objective.name]}{found}."
     return f"Buy {listing(parts) or 'nothing'} as {replicas}{cost}: {OBJECTIVES[plan.objective.name]}{found}."

@@ -8,7 +8,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.explain.hours import has_hours
 from planner.report.apart_text import mode_section, ratio_section
+from planner.report.fleet_hours_text import hours_section, orders_section
+from planner.report.fleet_text import (
+    api_section,
+    cost_rows,
+    shortage_section,
+    supply_section,
+    tiers_section,
+    trap_rows,
+)
 from planner.report.headline import headline
 from planner.report.limits_text import limits_section, removals_section
 from planner.report.parts import bullets, pairs, section, table
@@ -30,7 +40,12 @@ def view(plan: Plan) -> RenderableType:
     if plan.status in ("optimal", "feasible"):
         body = _answer(plan)
     else:
-        body = [removals_section(plan.removed), conflicts_section(plan), relaxations_section(plan)]
+        body = [
+            removals_section(plan.removed),
+            conflicts_section(plan),
+            shortage_section(plan),
+            relaxations_section(plan),
+        ]
         if plan.status == "infeasible" and not plan.relaxations:
             body.append(Text("\nWhat would have to give: planner relax PROBLEM", style="dim"))
     closing = [_warnings(plan.warnings), _provenance(plan)]
@@ -39,7 +54,12 @@ def view(plan: Plan) -> RenderableType:
 
 def _answer(plan: Plan) -> list[RenderableType | None]:
     return [
+        supply_section(plan),
+        hours_section(plan),
+        orders_section(plan),
         pools_group(plan),
+        tiers_section(plan),
+        api_section(plan),
         reuse_section(plan),
         limits_section(plan.constraints),
         _cost(plan),
@@ -59,13 +79,15 @@ def _cost(plan: Plan) -> RenderableType | None:
         return None
     hourly = plan.cost_usd_per_hour
     month = f"per month ({numbers.HOURS_PER_MONTH} h)"
-    rows = [("per hour", numbers.usd(hourly)), (month, numbers.usd(hourly * numbers.HOURS_PER_MONTH))]
+    rows = cost_rows(plan) if has_hours(plan) else [("per hour", numbers.usd(hourly))]
+    rows.append((month, numbers.usd(hourly * numbers.HOURS_PER_MONTH)))
     if plan.cost_usd_per_million_output_tokens is not None:
         rows.append(("per million output tokens", numbers.usd(plan.cost_usd_per_million_output_tokens)))
     if plan.cost_usd_per_million_tokens is not None:
         rows.append(("per million tokens, in and out", numbers.usd(plan.cost_usd_per_million_tokens)))
     if plan.mean_utilization is not None:
         rows.append(("mean utilization", numbers.share(plan.mean_utilization)))
+    rows += trap_rows(plan)
     if plan.pd_ratio:
         words = ", ".join(f"{value} {key}" for key, value in plan.pd_ratio.items())
         rows.append(("prefill to decode", words))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
-from planner.explain.phrases import offer, pool_layout
+from planner.explain.hours import has_hours, replicas_by_hour
+from planner.explain.phrases import listing, offer, pool_layout
+from planner.report.fleet_routing_text import fleet_routing_section
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
 from planner.schema.plan import Plan, Pool, Statistic
@@ -27,12 +29,32 @@ def pools_section(plan: Plan) -> RenderableType:
         rows.append(
             (
                 f"{pool.id}\n{pool.engine}, {pool.mode}",
-                f"{numbers.count(pool.replicas, 'replica')} × {gpus}\n{pool.gpu}\n{offer(pool)}",
+                f"{_replicas(plan, pool)} × {gpus}\n{pool.gpu}\n{_bought_as(plan, pool)}".rstrip(),
                 _choices(pool),
-                f"{load}\n{numbers.share(pool.utilization)} used\n{numbers.usd(pool.usd_per_hour)}/h",
+                f"{load}\n{numbers.share(pool.utilization)} used\n{_money(plan, pool)}",
             )
         )
     return section("Pools", table(("pool", "replicas", "layout", "load of one replica"), rows))
+
+
+def _replicas(plan: Plan, pool: Pool) -> str:
+    """``8 replicas``; of a fleet over hours ``2–8 replicas``."""
+    counts = replicas_by_hour(plan, pool) if has_hours(plan) else (pool.replicas,)
+    least, most = min(counts), max(counts)
+    words = numbers.count(most, "replica")
+    return words if least == most else f"{least:,}–{words}"
+
+
+def _bought_as(plan: Plan, pool: Pool) -> str:
+    """Site or instance; nothing more where the purchases above say it."""
+    if pool.site is not None:
+        return pool.site
+    return "" if has_hours(plan) and pool.offer is None else offer(pool)
+
+
+def _money(plan: Plan, pool: Pool) -> str:
+    mean = " on average" if has_hours(plan) else ""
+    return f"{numbers.usd(pool.usd_per_hour)}/h{mean}"
 
 
 def _choices(pool: Pool) -> str:
@@ -56,17 +78,18 @@ def _drafts(taken: DraftsTaken) -> str:
     return f"drafts {name} {taken.tokens}: {taken.tokens_per_step:.3g} tokens a step"
 
 
-def memory_section(pools: Iterable[Pool]) -> RenderableType | None:
-    """A bar per pool; nothing where rates were measured and no memory is known."""
-    known = [pool for pool in pools if pool.memory_bytes is not None]
+def memory_section(plan: Plan) -> RenderableType | None:
+    """A bar per pool, or per equal pools; nothing where rates were measured and no memory is known."""
+    known = [pool for pool in plan.pools if pool.memory_bytes is not None]
     if not known:
         return None
     parts: list[RenderableType] = []
-    for pool in known:
-        assert pool.memory_bytes is not None
+    for alike in _alike(plan, known, "gpu", "memory_bytes"):
+        memory = alike[0].memory_bytes
+        assert memory is not None
         if len(known) > 1:
-            parts.append(Text(f"{pool.id} on {pool.gpu}"))
-        parts.append(MemoryBar(pool.memory_bytes))
+            parts.append(Text(f"{listing([pool.id for pool in alike])} on {alike[0].gpu}"))
+        parts.append(MemoryBar(memory))
     return section("Memory of one GPU", *parts)
 
 
@@ -84,17 +107,31 @@ def latency_table(rows: Iterable[tuple[str, Statistic]]) -> RenderableType:
 def predicted_section(plan: Plan) -> RenderableType | None:
     """Predicted latencies of each pool at the planned load, and what bounds its phases."""
     parts: list[RenderableType] = []
-    for pool in plan.pools:
+    for alike in _alike(plan, plan.pools, *(field for _, field in METRICS), "bound"):
+        pool = alike[0]
         upper = " (upper bound)" if pool.e2e_is_upper_bound else ""
         rows = [(name + (upper if name == "E2E" else ""), getattr(pool, field)) for name, field in METRICS]
         if not any(values for _, values in rows):
             continue
         if len(plan.pools) > 1:
-            parts.append(Text(pool.id))
+            parts.append(Text(listing([pool.id for pool in alike])))
         parts.append(latency_table(rows))
         if pool.bound:
             parts.append(Text(bound_sentence(pool.bound), style="dim"))
     return section("Latency at the planned load", *parts) if parts else None
+
+
+def _alike(plan: Plan, pools: Sequence[Pool], *fields: str) -> list[list[Pool]]:
+    """Pools of a fleet with the same values together, such as those of one option at several sites."""
+    groups: list[list[Pool]] = []
+    for pool in pools:
+        mine = [getattr(pool, field) for field in fields]
+        twin = [group for group in groups if plan.periods and mine == [getattr(group[0], f) for f in fields]]
+        if twin:
+            twin[0].append(pool)
+        else:
+            groups.append([pool])
+    return groups
 
 
 def bound_sentence(bound: Mapping[str, str]) -> str:
@@ -117,8 +154,8 @@ def pools_group(plan: Plan) -> Group:
     """Everything about the pools."""
     sections = (
         pools_section(plan),
-        routing_section(plan),
-        memory_section(plan.pools),
+        fleet_routing_section(plan) if plan.periods else routing_section(plan),
+        memory_section(plan),
         predicted_section(plan),
     )
     return Group(*(part for part in sections if part is not None))

@@ -81,7 +81,8 @@ def prices_section(plan: Plan) -> RenderableType | None:
     if not plan.prices:
         return None
     dear = [price for price in plan.prices if any(_savings(price))]
-    free = [price.id for price in plan.prices if not any(_savings(price))]
+    free = [price.id for price in plan.prices if not any(_savings(price)) and price.proved]
+    unsure = [price.id for price in plan.prices if not any(_savings(price)) and not price.proved]
     body: list[RenderableType] = []
     if dear:
         dear.sort(key=lambda price: ([-saved for saved in reversed(_savings(price))], price.id))
@@ -89,6 +90,8 @@ def prices_section(plan: Plan) -> RenderableType | None:
         body.append(table(headings, [_price(plan, price) for price in dear], right=[2, 3]))
     if free:
         body.append(Text(f"Loosening changes nothing: {listing(free)}."))
+    if unsure:
+        body.append(Text(f"What loosening saves is not known: {listing(unsure)}."))
     if any(not price.proved for price in plan.prices):
         body.append(Text("≥: a limit of time ended a search; the savings may be larger.", "dim"))
     return section("What a limit costs", *body)
@@ -103,10 +106,8 @@ def _savings(price: Price) -> tuple[float, float]:
 
 def _price(plan: Plan, price: Price) -> tuple[str, str, str, str]:
     unit = "USD/h" if price.saves_objective is None else UNITS[plan.objective.name]
-    mark = "" if price.proved else "≥ "
-    step, whole = (
-        f"{mark}{numbers.quantity(saved, unit)}" if saved else "nothing" for saved in _savings(price)
-    )
+    mark, none = ("", "nothing") if price.proved else ("≥ ", "not known")
+    step, whole = (f"{mark}{numbers.quantity(saved, unit)}" if saved else none for saved in _savings(price))
     return price.id, price.step, step, whole
 
 

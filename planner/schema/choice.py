@@ -206,6 +206,9 @@ class Choice:
     """False: the search among plans of equal value was not asked for, or a limit ended it."""
     ways: dict[str, Way] = field(default_factory=dict)
     """The way of serving by workload."""
+    taken: dict[str, Fraction] | None = None
+    """What it takes of limits, by id, where that is more than counts tell (a fleet over several periods): it
+    stays feasible when all of them shrink to that. None: as GPUs and cost tell."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,16 @@ from pydantic import Field
 
 from planner.schema.apart import ModeChoice, PrefillDecodeStep
 from planner.schema.base import Noun
+from planner.schema.fleet_answers import ChangeStep, Move, RobustVariant, Scenario, Survival
+from planner.schema.fleet_plan import (
+    ApiTaken,
+    Order,
+    PeriodTaken,
+    Shortage,
+    SupplyTaken,
+    TierTaken,
+    UtilizationTrap,
+)
 from planner.schema.reuse_state import PoolReuse, SessionsTaken
 from planner.schema.sizing import WorkloadSizing
 from planner.schema.speculation import DraftsTaken
@@ -112,6 +122,9 @@ class Pool(Noun):
     limited_by: str | None = None
     """Constraint that stops one replica from carrying more."""
     usd_per_hour: float
+    """Of a fleet over several hours the mean."""
+    site: str | None = None
+    """Provider, region and zone, where the supply states them."""
 
 
 class Route(Noun):
@@ -300,6 +313,26 @@ class Plan(Noun):
     why_not: tuple[WhyNot, ...] = ()
     removed: tuple[Removal, ...] = ()
     """Infeasible: what each named constraint does to the candidates."""
+    supply: tuple[SupplyTaken, ...] = ()
+    """Of fleets: what is bought, by line and period."""
+    periods: tuple[PeriodTaken, ...] = ()
+    """Of fleets: every hour."""
+    orders: tuple[Order, ...] = ()
+    """Of fleets over several hours: when to order more, and when to give back."""
+    changes: tuple[ChangeStep, ...] = ()
+    """From today's fleet, in an order in which capacity never falls below demand."""
+    move: Move | None = None
+    """What these changes cost and assume."""
+    api: tuple[ApiTaken, ...] = ()
+    tiers: tuple[TierTaken, ...] = ()
+    survives: tuple[Survival, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    """The plan kept as it is when demand, speeds or prices change (only when asked for)."""
+    robust: RobustVariant | None = None
+    """The cheapest fleet for the worst of the scenarios (only when asked for)."""
+    shortage: tuple[Shortage, ...] = ()
+    """Infeasible, and priorities are stated: who would be served how far."""
+    utilization_trap: UtilizationTrap | None = None
     sizing: tuple[WorkloadSizing, ...] = ()
     """Traffic and memory of each workload before anything is chosen; empty for measured workers."""
     warnings: tuple[str, ...] = ()

@@ -8,12 +8,14 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import BytesPerSecond, Noun, Percentage, Share, UsdPerHour, Watts
+from planner.schema.base import BytesPerSecond, Noun, Percentage, Seconds, Share, UsdPerHour, Watts
 from planner.schema.lengths import Lengths
 from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse_fault
 from planner.schema.sessions import Sessions
 from planner.schema.slo import Slo
 from planner.schema.speculation import Experts, Speculation
+from planner.schema.supply import ApiOffer, Budgets, StartCost, SupplyLine, Tier
+from planner.schema.today import TodayPool
 
 Rate = Annotated[Decimal, Field(gt=0, le=1_000_000_000)]
 """Requests per second, exact."""
@@ -37,15 +39,29 @@ class Demand(Noun):
     """File with arrival times; the path is relative to the problem file."""
     sessions: Sessions | None = None
     """Sessions of several turns; rate, lengths and prefix hits follow from them."""
+    tokens_per_day: Annotated[Decimal, Field(gt=0, le=10**18)] | None = None
+    """Work that may wait: tokens to write in 24 hours, arriving evenly (class batch)."""
+    requests_per_day: Annotated[Decimal, Field(gt=0, le=10**15)] | None = None
+    """The same as requests in 24 hours."""
+    deadline: Seconds | None = None
+    """Of work that may wait: from arrival to the answer; default: a day. Whole hours count."""
+    free: bool = False
+    """No demand to meet: the most output for the money."""
     burstiness: Annotated[Decimal, Field(ge=0, le=1000)] = Decimal(1)
     """Squared coefficient of variation of inter-arrival times; 1 = Poisson."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Demand:
         stated = (self.peak_rps, self.hourly_rps, self.trace, self.sessions)
-        forms = sum(form is not None for form in stated)
+        daily = (self.tokens_per_day, self.requests_per_day)
+        forms = sum(form is not None for form in (*stated, *daily)) + self.free
         if forms != 1:
-            raise _refused(f"{forms} forms of demand", "one of peak_rps, hourly_rps, trace, sessions")
+            raise _refused(
+                f"{forms} forms of demand",
+                "one of peak_rps, hourly_rps, trace, sessions, tokens_per_day, requests_per_day, free",
+            )
+        if self.mean_rps is not None and (self.deferrable or self.free):
+            raise _refused("mean_rps beside work without a rate", "no such key")
         if self.sessions is not None and self.mean_rps is not None:
             raise _refused("mean_rps beside sessions", "sessions.mean_per_hour")
         if self.hourly_rps is not None and (not self.hourly_rps or max(self.hourly_rps) == 0):
@@ -55,6 +71,11 @@ class Demand(Noun):
                 f"mean_rps {self.mean_rps} above peak_rps {self.peak_rps}", "a mean of at most the peak"
             )
         return self
+
+    @property
+    def deferrable(self) -> bool:
+        """Work that may wait, until its deadline."""
+        return self.tokens_per_day is not None or self.requests_per_day is not None
 
 
 class Precision(Noun):
@@ -106,11 +127,16 @@ class Redundancy(Noun):
     """Each option in use keeps n spares of its own."""
     servers: Count | None = None
     """Any n servers, under whole-server purchase."""
+    zones: Count | None = None
+    """Any n zones of the supply, with every replica that stands there."""
+    providers: Count | None = None
+    """Any n providers of the supply, with every replica that stands there."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Redundancy:
-        if sum(value is not None for value in (self.replicas, self.per_option, self.servers)) != 1:
-            raise _refused("none or several forms", "one of replicas, per_option, servers")
+        forms = (self.replicas, self.per_option, self.servers, self.zones, self.providers)
+        if sum(value is not None for value in forms) != 1:
+            raise _refused("none or several forms", "one of replicas, per_option, servers, zones, providers")
         return self
 
 
@@ -168,6 +194,14 @@ class Workload(Noun):
     """Overrides the fleet's."""
     storage: str | None = None
     """Where weights are loaded from: a storage of the catalog."""
+    class_: Literal["interactive", "batch"] | None = Field(default=None, alias="class")
+    """``batch`` is work that may wait (``demand.tokens_per_day``); default: what the demand says."""
+    priority: Positive | None = None
+    """Who is served first when not all can be: 1 before 2. Default: all alike."""
+    regions: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Residency: regions in which it may run."""
+    providers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Providers on whose machines it may run."""
 
     @model_validator(mode="after")
     def _shares_sum_to_one(self) -> Workload:
@@ -176,6 +210,22 @@ class Workload(Noun):
             if abs(total - 1) > Decimal("1e-6"):
                 raise _refused(f"buckets that sum to {total}", "shares that sum to 1")
         return self
+
+    @model_validator(mode="after")
+    def _class_is_clear(self) -> Workload:
+        demand = self.demand
+        if self.class_ == "interactive" and demand.deferrable:
+            raise _refused("class interactive with work by the day", "class: batch")
+        if demand.deadline is not None and not self.may_wait:
+            raise _refused("a deadline for interactive work", "class: batch, or no deadline")
+        if self.class_ == "batch" and (demand.sessions is not None or demand.free):
+            raise _refused("class batch with sessions or free demand", "a rate, or tokens_per_day")
+        return self
+
+    @property
+    def may_wait(self) -> bool:
+        """Work that is done at any time before its deadline."""
+        return self.class_ == "batch" or self.demand.deferrable
 
     @model_validator(mode="after")
     def _reuse_is_clear(self) -> Workload:
@@ -201,8 +251,16 @@ class Fleet(Noun):
     """Price lists to buy from; default: all."""
     regions: tuple[str, ...] | None = None
     """Regions to buy in, as the price lists write them; default: all."""
-    budget: UsdPerHour | None = None
-    """Money per hour at most."""
+    budget: UsdPerHour | Budgets | None = None
+    """Money at most: in every hour, or by day and month."""
+    supply: Annotated[tuple[SupplyLine, ...], Field(min_length=1)] | None = None
+    """What can be bought under which terms; replaces prices, stock and offers for the GPUs it names."""
+    quota: dict[str, Count] = {}
+    """GPUs at most in a period, by region or provider."""
+    start_cost: StartCost = Decimal(0)
+    """Of an on-demand hour, for every on-demand or spot GPU more than in the period before (cyclic)."""
+    max_changes: Count | None = None
+    """GPUs added or removed against ``start`` at most."""
     max_gpus: Count | None = None
     """GPUs bought at most, idle ones in bought servers included."""
     max_power: Watts | None = None
@@ -250,6 +308,9 @@ class Search(Noun):
     """Chunk of chunked prefill; default: the engine's."""
     mix: bool = True
     """Several options for one workload; false: one option per workload and role."""
+    length_classes: Literal["one", "stated", "auto"] | Annotated[int, Field(ge=1, le=20, strict=True)] = "one"
+    """Classes of prompts that may go to different pools: none, the buckets that ``lengths`` states, as many
+    as pay for an error of at most 1 % of the cost, or so many of equal work."""
     rules_off: tuple[str, ...] = ()
     """Planning rules to switch off, by id."""
 
@@ -270,6 +331,12 @@ class Problem(Noun):
     """Probability with which modelled numbers keep their limits; default 80 % (measured tables 50 %)."""
     workers: str | None = None
     """Table of measured worker rates that replaces the performance model; relative to this file."""
+    tiers: tuple[Tier, ...] = ()
+    """Several models behind one entrance."""
+    api: tuple[ApiOffer, ...] = ()
+    """Outside suppliers that are paid by the token."""
+    start: str | tuple[TodayPool, ...] | None = None
+    """The fleet of today: a plan, a file with a list of pools, or the list."""
 
     @model_validator(mode="after")
     def _complete(self) -> Problem:

@@ -24,8 +24,13 @@ LimitKind = Literal[
     "redundancy",
     "replicas",
     "utilization",
+    "quota",
+    "changes",
+    "supply",
+    "share",
 ]
-"""``service`` is a bucket that must be served (``unservable:W/B``)."""
+"""``service`` is a bucket that must be served (``unservable:W/B``); ``changes`` GPUs added or removed against
+today; ``supply`` what the market has under one term, ``share`` the part of all GPUs of a type it may be."""
 
 Goal = Literal["any", "value", "plan"]
 """How far to search: any feasible choice, the optimal value, or the optimal choice with its ties settled."""
@@ -56,6 +61,13 @@ class NamedLimit:
     """Beyond this value nothing changes (the smallest one where the limit falls)."""
     path: str | None = None
     """Where the problem states it, in the form of ``--set``."""
+    per_period: bool = False
+    """Holds in each of several periods on its own, while the objective is summed over them: no optimum tells
+    the least value that suffices, and a limit on the objective's own quantity has a price."""
+    concerns: tuple[str, ...] = ()
+    """Workloads that it concerns; empty: as its id says."""
+    step: Fraction | None = None
+    """One step, in its unit; None: as `planner.explain.steps.step` says."""
 
 
 class Asker(Protocol):

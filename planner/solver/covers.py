@@ -1,7 +1,7 @@
 """Rows that every sufficient set of replicas satisfies, and the exact check that finds the missing one.
 
 A pool with one bucket has a single row: the rates themselves. With several buckets every non-negative
-price per bucket gives one (see `planner.solver.shares`); the rows that matter are found one by one,
+price per bucket gives one (see `planner.constraints.shares`); the rows that matter are found one by one,
 each from a set of replicas that satisfied all earlier rows and still could not carry the demand.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from planner.constraints.shares import Split, best_split
 from planner.schema.choice import LossShares, Option, PoolDemand, Share
-from planner.solver.shares import Split, best_split
 
 _GRIDS = (10**3, 10**6, 10**12)
 """Grids on which dual prices are tried: coarse ones give small coefficients."""
@@ -25,6 +25,8 @@ class Cover:
 
     weights: tuple[Fraction, ...]
     needed: Fraction
+    portions: tuple[Fraction, ...] = field(default=(), compare=False)
+    """Price of each bucket's whole demand that gave the row; empty where it is not known."""
 
 
 class Pooled:
@@ -71,7 +73,7 @@ class Pooled:
             )
             for rates in self.rates
         )
-        return Cover(weights, sum(portions, Fraction(0)))
+        return Cover(weights, sum(portions, Fraction(0)), tuple(portions))
 
     def first_covers(self) -> list[Cover]:
         """The rows known without solving anything: each bucket alone, and all with equal weight."""
@@ -164,6 +166,22 @@ def _ways_to_lose(used: Sequence[tuple[int, int]], spares: int) -> Iterator[dict
     for lost in range(max(0, spares - room), min(spares, count) + 1):
         for other in _ways_to_lose(rest, spares - lost):
             yield {place: lost, **other}
+
+
+def turning_covers(pool: Pooled) -> list[Cover]:
+    """With `Pooled.first_covers`, every row that matters of a pool with two buckets.
+
+    What a set of replicas lacks at given prices is piecewise linear in them, and bends only where some
+    option earns the same with either bucket: ``price_0 rate_0 = price_1 rate_1``.
+    """
+    first, second = pool.needs
+    found = {}
+    for one, other in pool.rates:
+        if one > 0 and other > 0:
+            portions = (other * first, one * second)
+            scale = sum(portions, Fraction(0))
+            found[portions[0] / scale] = pool.cover([portion / scale for portion in portions])
+    return [found[portion] for portion in sorted(found)]
 
 
 def by_pool(

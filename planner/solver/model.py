@@ -44,11 +44,14 @@ class FleetModel:
         for pool in self.pools:
             self._post_counts(pool)
         self.options = [option for pool in self.pools for option in pool.options]
-        self.purchases = Purchases(self.cp, self.problem, self.options, self.counts, self.upper)
+        self.purchases = self._purchases()
         self._post_limits()
         for coupling in self.problem.couplings:
             post_coupling(self, coupling)
         return self
+
+    def _purchases(self) -> Purchases:
+        return Purchases(self.cp, self.problem, self.options, self.counts, self.upper)
 
     # -- replicas ---------------------------------------------------------------------------------------
 
@@ -115,6 +118,10 @@ class FleetModel:
         if pool.spares:
             post_alone(self.cp, pool, cover, counts, upper, active)
         post_after_loss(self.cp, pool, row, counts, self.is_used, active)
+
+    def alike(self, pool: Pooled, cover: Cover) -> list[tuple[Pooled, Cover]]:  # noqa: ARG002
+        """Rows of other pools that are worth posting with this one; none unless pools resemble each other."""
+        return []
 
     # -- limits -----------------------------------------------------------------------------------------
 

@@ -128,7 +128,7 @@ class Prepared:
                 after_loss.extend(pool.loss_shares(counts))
         bought = bill(self.problem, point.counts, point.units)
         value = _value(bought, name)
-        bound = _bound(outcome, self._amount(name), value)
+        bound = proved_bound(outcome, self._amount(name), value)
         choice = Choice(
             status=outcome.status,
             counts=dict(sorted(point.counts.items())),
@@ -175,7 +175,7 @@ def _value(bought: Bill, name: Objective) -> Fraction:
     return bought.cost_usd_per_h if name == "cost" else bought.power_w
 
 
-def _bound(outcome: Outcome, amount: Amount, value: Fraction) -> Fraction | None:
+def proved_bound(outcome: Outcome, amount: Amount, value: Fraction) -> Fraction | None:
     """The proved bound, back from the integer grid; rounding up of prices is taken off."""
     if outcome.bound is None:
         return None

@@ -63,12 +63,12 @@ class Purchases:
                 continue
             price = option.usd_per_h if supply.purchase == "option" else option.gpus * supply.usd_per_unit_h
             terms.append((self.counts[option.id], price, self.upper[option.id]))
-        return _amount(terms)
+        return summed(terms)
 
     @cached_property
     def power(self) -> Amount:
         """Watts."""
-        return _amount([(self.counts[o.id], o.power_w, self.upper[o.id]) for o in self.options])
+        return summed([(self.counts[o.id], o.power_w, self.upper[o.id]) for o in self.options])
 
     @cached_property
     def gpus(self) -> Expr:
@@ -122,8 +122,8 @@ class Purchases:
         return total(filled)
 
 
-def _amount(terms: Sequence[tuple[Expr, Fraction, int]]) -> Amount:
-    """Expression, exact price and upper bound of each term as one integer expression."""
+def summed(terms: Sequence[tuple[Expr, Fraction, int]]) -> Amount:
+    """Terms (expression, exact price, upper bound) as one integer expression."""
     if not terms:
         return Amount(0)
     ints, grid, exact = priced([price for _, price, _ in terms], [bound for _, _, bound in terms])

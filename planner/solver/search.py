@@ -143,6 +143,10 @@ class Search:
                 step = self._steps.get((pool, cover), 0 if len(pool.needs) > 1 else 1)
                 self.model.post_cover(pool, cover, step)
                 self._steps[pool, cover] = step + 1
+                for other, alike in self.model.alike(pool, cover):
+                    if (other, alike) not in self._steps:
+                        self.model.post_cover(other, alike)
+                        self._steps[other, alike] = 1
         return not broken
 
     def _point(self, solver: cp_model.CpSolver) -> Point:

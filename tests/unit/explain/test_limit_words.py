@@ -58,3 +58,31 @@ def test_a_bit_has_no_value_to_come_near(no_plan):
     bit = no_plan.removed[0].model_copy(update={"nearest_value": None, "limit": None})
     assert in_the_way(bit) == "In the way: ttft:chat (time to first token, P99)."
     assert in_the_way(bit.model_copy(update={"title": ""})) == "In the way: ttft:chat."
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("quota:eu", "quota:eu (all GPUs there together, 128 GPUs)"),
+        ("changes", "changes (GPUs added or removed, 16 GPUs)"),
+        ("supply:h100-sxm/spot", "supply:h100-sxm/spot (what the market has, 64 GPUs)"),
+        ("supply:h100-sxm/spot#2", "supply:h100-sxm/spot#2 (what the market has, 8 GPUs)"),
+        ("share:h100-sxm/spot", "share:h100-sxm/spot (of all GPUs of this type, 50 %)"),
+        ("supply:l40s/spot", "supply:l40s/spot (what the market has)"),
+        ("budget:day", "budget:day (4000 USD in 24 h)"),
+        ("budget", "budget (200 USD/h)"),
+    ],
+)
+def test_limits_of_a_fleet_over_hours(no_plan, name, words):
+    fleet = {
+        "quota": {"eu": 128},
+        "max_changes": 16,
+        "budget": {"per_hour": "200 USD/h", "per_day": 4000},
+        "supply": [
+            {"gpu": "h100-sxm", "term": "spot", "max_gpus": 64, "max_share": "50 %"},
+            {"gpu": "h100-sxm", "term": "owned", "max_gpus": 2},
+            {"gpu": "h100-sxm", "term": "spot", "max_gpus": 8},
+        ],
+    }
+    inputs = no_plan.inputs.model_copy(update={"problem": {"fleet": fleet}})
+    assert limit_in_words(no_plan.model_copy(update={"inputs": inputs}), name) == words

@@ -132,3 +132,26 @@ def test_a_search_that_was_cut_proves_no_price(status):
 def test_steps(limit, text, value):
     found = step(Axis(limit))
     assert (found.text, found.value) == (text, None if value is None else F(value))
+
+
+@pytest.mark.parametrize(
+    ("bound", "status", "saved"),
+    [("9", "optimal", 4), ("9", "feasible", 3), ("5", "feasible", 0), (None, "feasible", 0)],
+)
+def test_a_search_that_was_cut_shows_what_is_sure(bound, status, saved):
+    """Today 10, of which the bound is sure; one step looser a plan of 6 was found."""
+    today = Choice(status, {"o": 1}, cost_usd_per_h=F(10), value=F(10), lower_bound=bound and F(bound))
+    looser = Choice("feasible", {"o": 1}, cost_usd_per_h=F(6), value=F(6), lower_bound=F(1))
+    table = PlanTable([Row(5, {"g": 2}, {})], [STOCK])
+    table.ask = lambda changes, goal="value", objective=None: looser
+    (price,) = prices(table, today)
+    assert (price.saves_usd_per_hour, price.removed_saves_usd_per_hour, price.proved) == (saved, saved, False)
+
+
+def test_a_limit_that_states_its_step():
+    servers = named("supply:g/spot", "supply", 16, "GPUs", whole=True, step=F(8))
+    money = named("budget", "budget", 12, "USD/h", step=F(1))
+    share = named("share:g/spot", "share", "0.5", "fraction", most=F(1))
+    assert [step(Axis(limit)).text for limit in (servers, money, share)] == [
+        "+8 GPUs", "+1 USD/h", "+1 % of the GPUs",
+    ]  # fmt: skip

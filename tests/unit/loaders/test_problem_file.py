@@ -97,7 +97,7 @@ ONE_CHANGE = {
         ("slo:", "slos:"),
         "x.yaml:7: workloads.chat.slos: found an unknown key, expected one of name, model, archetype, demand, "
         "lengths, slo, precision, prefix_cache_hit, prefix_cache, kv_offload, kv_eviction, trim, engine, "
-        "speculation, experts, lora, images, buckets, min_replicas, redundancy, headroom, storage. "
+        "speculation, experts, lora, images, buckets, min_replicas, redundancy, headroom, storage, class, priority, regions, providers. "
         'Maybe "slo"?',
     ),
     "draft model without a name": (
@@ -251,7 +251,7 @@ ONE_CHANGE = {
     "no form of demand": (
         ("{peak_rps: 40}", "{mean_rps: 3}"),
         "x.yaml:5: workloads.chat.demand: found 0 forms of demand, "
-        "expected one of peak_rps, hourly_rps, trace, sessions.",
+        "expected one of peak_rps, hourly_rps, trace, sessions, tokens_per_day, requests_per_day, free.",
     ),
     "missing key": (
         ("    demand: {peak_rps: 40}\n", ""),
@@ -283,7 +283,7 @@ ONE_CHANGE = {
     "unknown key in one of two forms": (
         ("accelerators:", "redundancy: {replica: 1}\n  accelerators:"),
         "x.yaml:9: fleet.redundancy.replica: found an unknown key, expected one of replicas, per_option, "
-        'servers. Maybe "replicas"?',
+        'servers, zones, providers. Maybe "replicas"?',
     ),
     "missing trace": (
         (LENGTHS, "lengths: {trace: day.csv}"),

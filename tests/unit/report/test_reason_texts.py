@@ -201,13 +201,17 @@ def test_prices_come_with_the_dearest_first_and_the_free_in_one_line(make_plan):
         price("ttft:chat", 1.0, 2.0, proved=False),
         price("itl:chat", 5.0, 10.0),
         price("stock:l40s", 0.0, 0.0),
+        price("power", 0.0, 3.0, proved=False),
+        price("max-gpus", 0.0, 0.0, proved=False),
     ]
     text = page(relax_text.view(make_plan(prices=prices)))
     flat = " ".join(text.split())
     assert text.index("itl:chat") < text.index("ttft:chat") < text.index("budget")
     assert "itl:chat +10 % 5.00 USD/h 10.00 USD/h" in flat
     assert "ttft:chat +10 % ≥ 1.00 USD/h ≥ 2.00 USD/h" in flat
+    assert "power +10 % not known ≥ 3.00 USD/h" in flat
     assert "Loosening changes nothing: budget and stock:l40s." in flat
+    assert "What loosening saves is not known: max-gpus." in flat
     assert "no limit that could be loosened" in words(relax_text.view(make_plan(prices=[])))
 
 

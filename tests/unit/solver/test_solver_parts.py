@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
+from planner.constraints.shares import best_split
 from planner.errors import InputError
 from planner.schema.choice import ChoiceProblem, Limits, Option, PoolDemand, Spares, Supply
 from planner.solver.dominance import pruned
 from planner.solver.integers import LARGEST_SUM, cover_row, priced
 from planner.solver.packing import chain_rows, is_chain, maximal_patterns, whole_units
-from planner.solver.shares import best_split
 from planner.solver.solve import solve
 
 F = Fraction

@@ -1,0 +1,1 @@
+"""Fleets: several workloads over hours, bought under several terms."""

@@ -1,0 +1,128 @@
+"""A fleet problem as something that explanations ask again: its limits, and where the file states them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from planner.app.asker import granted_by, moved_memory, moved_slo
+from planner.app.fleet.asker import FleetAsker
+from planner.app.fleet.case import FleetCase
+from planner.app.fleet.limits import fleet_limits
+from planner.app.fleet.plan import pose, posed_settings
+from planner.app.fleet.reasons import fleet_reasons
+from planner.app.measured_plan import read_table
+from planner.app.named_limits import measured_service_limits, predicted_service_limits
+from planner.app.study import NOTHING, Study
+from planner.schema.fleet import FleetProblem
+from planner.schema.plan import Plan
+from planner.schema.problem import Problem
+from planner.schema.reasons import Changes, NamedLimit
+from planner.schema.supply import Budgets
+
+if TYPE_CHECKING:
+    from planner.app.run import Run
+    from planner.app.session import Session
+
+
+def with_fleet_reasons(session: Session, plan: Plan, run: Run) -> Plan:
+    """The plan of a fleet with the reasons that its status calls for."""
+    if plan.status == "unknown":
+        return plan
+    asker = asker_of_fleet(session.study, session.problem, plan, run)
+    return fleet_reasons(asker.limits, asker, plan, run)
+
+
+def asker_of_fleet(study: Study, problem: Problem, plan: Plan | None, run: Run) -> FleetAsker:
+    """The fleet under the setting of its tiers that the plan took (the first one without a plan)."""
+    today, cases = posed_settings(study, problem)
+    wanted = {item.name: item.setting for item in plan.tiers} if plan is not None else {}
+    found = [
+        case
+        for setting, case in cases
+        if all(item.name == wanted.get(item.tier.name, item.name) for item in setting.tiers)
+    ]
+    case = found[0]
+    gpus = {} if today is None else today.gpus
+    service = _service_limits(study, case)
+    by_id = {limit.id: limit for limit in service}
+
+    def question(changes: Changes) -> FleetProblem:
+        if not changes:
+            return case.question
+        moved = moved_slo(case.problem, changes)
+        if case.posed is None:
+            return pose(study, moved_memory(moved, changes), gpus).question
+        return pose(study, moved, gpus, granted_by(changes, by_id) if changes else NOTHING).question
+
+    widest = question({limit.id: None for limit in service})
+    limits = (*service, *fleet_limits(case.question, case.problem, paths_of(case), widest))
+    return FleetAsker(question, limits, run)
+
+
+def _service_limits(study: Study, case: FleetCase) -> list[NamedLimit]:
+    if case.posed is not None:
+        return predicted_service_limits(study, case.posed)
+    table, _ = read_table(case.problem, study.folder, study.catalog)
+    return measured_service_limits(case.problem, table)
+
+
+def paths_of(case: FleetCase) -> Mapping[str, str]:
+    """Where the problem states each limit, in the form of ``--set``."""
+    problem = case.problem
+    fleet = problem.fleet
+    paths = {f"stock:{gpu}": f"fleet.stock.{gpu}" for gpu in case.question.limits.stock_gpus}
+    paths |= {f"quota:{name}": f"fleet.quota.{name}" for name in fleet.quota}
+    paths |= {"max-gpus": "fleet.max_gpus", "power": "fleet.max_power", "changes": "fleet.max_changes"}
+    paths |= _budget_paths(fleet.budget)
+    named = {line.gpu for line in fleet.supply or ()}
+    stated = [line for line in case.question.lines if line.gpu in named]
+    for line in stated:
+        place = _place(case, line.id)
+        if place is not None:
+            paths[f"supply:{line.id}"] = f"fleet.supply.{place}.max_gpus"
+            paths[f"share:{line.id}"] = f"fleet.supply.{place}.max_share"
+    for workload in problem.workloads:
+        if workload.demand.peak_rps is not None:
+            paths[f"demand:{workload.name}"] = f"workloads.{workload.name}.demand.peak_rps"
+        owner = f"workloads.{workload.name}"
+        paths |= {
+            f"headroom:{workload.name}": f"{owner}.headroom.capacity",
+            f"redundancy:{workload.name}": f"{owner}.redundancy",
+            f"min_replicas:{workload.name}": f"{owner}.min_replicas",
+        }
+    return paths | {
+        "headroom": "fleet.headroom.capacity",
+        "redundancy": "fleet.redundancy",
+        "min_replicas": "fleet.min_replicas",
+        "max_utilization": "fleet.max_utilization",
+    }
+
+
+def _budget_paths(budget: object) -> dict[str, str]:
+    if not isinstance(budget, Budgets):
+        return {"budget": "fleet.budget"}
+    stated = {
+        "budget": budget.per_hour,
+        "budget:day": budget.per_day,
+        "budget:month": budget.per_month,
+    }
+    keys = {"budget": "per_hour", "budget:day": "per_day", "budget:month": "per_month"}
+    present = [name for name, value in stated.items() if value is not None]
+    if present == ["budget"]:
+        return {"budget": "fleet.budget.per_hour"}
+    # A relaxation states money per hour; budgets by day and month are read per hour here, so no path fits.
+    return {name: f"fleet.budget.{keys[name]}" for name in present if name == "budget"}
+
+
+def _place(case: FleetCase, line_id: str) -> int | None:
+    """The place of a line in the file: the n-th line of its GPU and term."""
+    name, _, number = line_id.partition("#")
+    gpu, _, term = name.rpartition("/")
+    wanted = int(number or 1)
+    for place, line in enumerate(case.problem.fleet.supply or ()):
+        if (line.gpu, line.term) == (gpu, term):
+            wanted -= 1
+            if wanted == 0:
+                return place
+    return None

@@ -1,0 +1,175 @@
+"""A fleet problem posed: the question with everything that its ids stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from planner.app.fleet.hours import periods_of, with_rates
+from planner.app.fleet.length_class import LengthClasses
+from planner.app.fleet.length_classes import by_class
+from planner.app.fleet.market import shadow
+from planner.app.fleet.question import fleet_question
+from planner.app.fleet.suppliers import apis_of
+from planner.app.fleet.tokens import RequestTokens, at_one_rps, stated_tokens
+from planner.app.study import NOTHING, Granted, Posed, Study
+from planner.loaders.traces import read_trace
+from planner.performance.measured import ONE_BUCKET, measured_case
+from planner.schema.choice import ChoiceProblem
+from planner.schema.fleet import FleetProblem, Site
+from planner.schema.problem import Problem, Workload
+from planner.schema.workers import MeasuredCase, WorkerTable
+
+
+@dataclass(frozen=True, eq=False)
+class FleetCase:
+    """One fleet question."""
+
+    problem: Problem
+    """As the user states it, with its tiers settled."""
+    question: FleetProblem
+    peaks_rps: Mapping[str, Fraction]
+    """Rate of the busiest hour, by workload; of work that may wait its mean. Without headroom."""
+    means_rps: Mapping[str, Fraction]
+    """Mean rate, by workload."""
+    tokens: Mapping[str, Mapping[str, RequestTokens] | None]
+    """By workload and bucket; None where nobody states lengths."""
+    carried: Mapping[str, Fraction]
+    """By workload, what really comes over what replicas are sized for: without headroom, and with one period
+    at the mean rate."""
+    posed: Posed | None = None
+    """Behind predicted options."""
+    measured: MeasuredCase | None = None
+    """Behind options of a table."""
+    warnings: tuple[str, ...] = field(default=())
+    classes: Mapping[str, LengthClasses] = field(default_factory=dict)
+    """Of predicted workloads with several length classes."""
+
+
+def predicted_fleet(
+    study: Study, problem: Problem, today_gpus: Mapping[str, int], granted: Granted = NOTHING
+) -> FleetCase:
+    """The fleet over the performance model.
+
+    Raises:
+        InputError: as `Study.pose`, and suppliers or work by the token without lengths.
+    """
+
+    def written(workload: Workload) -> float:
+        return study.case(at_one_rps(workload), problem).traffic.output_mean_tokens
+
+    rated = shadow(with_rates(problem, written))
+    classed = by_class(study, rated, granted)
+    posed = classed.posed
+    peaks = {name: case.peak_rps for name, case in posed.cases.items()}
+    means = {name: case.mean_rps for name, case in posed.cases.items()}
+    tokens: dict[str, Mapping[str, RequestTokens] | None] = {}
+    for name, case in posed.cases.items():
+        found = case.traffic
+        cached = found.input_mean_tokens - min(found.prefill_mean_tokens, found.input_mean_tokens)
+        one = RequestTokens(found.input_mean_tokens, cached, found.output_mean_tokens)
+        tokens[name] = classed.tokens(name) or {ONE_BUCKET: one}
+    places = {
+        lot.id: Site(lot.offer.provider, lot.offer.region) for lot in posed.lots if lot.offer is not None
+    }
+    carried = _carried(problem, peaks, means)
+    question = _question(problem, posed.question, peaks, carried, tokens, places, today_gpus)
+    return FleetCase(
+        problem,
+        question,
+        peaks,
+        means,
+        tokens,
+        carried,
+        posed=posed,
+        warnings=classed.remarks,
+        classes=classed.classes,
+    )
+
+
+def measured_fleet(
+    study: Study,
+    problem: Problem,
+    table: WorkerTable,
+    node_sizes: Mapping[str, int],
+    today_gpus: Mapping[str, int],
+) -> FleetCase:
+    """The fleet over a table of measured workers.
+
+    Raises:
+        InputError: as `measured_case`, and suppliers or work by the token without lengths.
+    """
+    tokens: dict[str, Mapping[str, RequestTokens] | None] = {}
+    for workload in problem.workloads:
+        named = workload.lengths.trace if workload.lengths is not None else None
+        trace = read_trace(study.folder / named) if named is not None else None
+        buckets = workload.buckets or table.shares or _buckets(table, workload)
+        tokens[workload.name] = stated_tokens(workload, buckets, trace)
+
+    def written(workload: Workload) -> float | None:
+        found = tokens[workload.name]
+        if found is None:
+            return None
+        shares = workload.buckets or table.shares or dict.fromkeys(found, 1)
+        total = sum(float(share) for share in shares.values())
+        return sum(found[name].output_tokens * float(share) for name, share in shares.items()) / total
+
+    rated = shadow(with_rates(problem, written))
+    case = measured_case(rated, _priced_by_supply(problem, table), node_sizes)
+    peaks = {}
+    for demand in case.problem.demands:
+        workload = next(w for w in problem.workloads if w.name == demand.workload)
+        headroom = Fraction((workload.headroom or problem.fleet.headroom).capacity)
+        peaks[demand.workload] = sum(demand.demand_rps, Fraction(0)) / (1 + headroom)
+    means = {name: _stated_mean(problem, name, peak) for name, peak in peaks.items()}
+    carried = _carried(problem, peaks, means)
+    question = _question(problem, case.problem, peaks, carried, tokens, {}, today_gpus)
+    return FleetCase(problem, question, peaks, means, tokens, carried, measured=case, warnings=case.warnings)
+
+
+def _buckets(table: WorkerTable, workload: Workload) -> dict[str, int]:
+    mine = [row.bucket for row in table.rows if row.workload in (None, workload.name)]
+    return dict.fromkeys([name for name in mine if name is not None] or [ONE_BUCKET], 1)
+
+
+def _priced_by_supply(problem: Problem, table: WorkerTable) -> WorkerTable:
+    """Rows of GPUs that the supply names have its prices, not their own."""
+    named = {line.gpu for line in problem.fleet.supply or ()}
+    rows = tuple(replace(row, usd_per_hour=None) if row.gpu in named else row for row in table.rows)
+    return replace(table, rows=rows)
+
+
+def _stated_mean(problem: Problem, name: str, peak_rps: Fraction) -> Fraction:
+    demand = next(w for w in problem.workloads if w.name == name).demand
+    if demand.mean_rps is not None:
+        return Fraction(demand.mean_rps)
+    if demand.hourly_rps is not None:
+        return sum(map(Fraction, demand.hourly_rps), Fraction(0)) / len(demand.hourly_rps)
+    return peak_rps
+
+
+def _carried(
+    problem: Problem, peaks_rps: Mapping[str, Fraction], means_rps: Mapping[str, Fraction]
+) -> dict[str, Fraction]:
+    found = {}
+    for workload in problem.workloads:
+        headroom = Fraction((workload.headroom or problem.fleet.headroom).capacity)
+        name = workload.name
+        # With one period the fleet is sized at the peak, and suppliers are paid at the mean.
+        part = means_rps[name] / peaks_rps[name] if periods_of(problem) == 1 else Fraction(1)
+        found[name] = part / (1 + headroom)
+    return found
+
+
+def _question(
+    problem: Problem,
+    question: ChoiceProblem,
+    peaks_rps: Mapping[str, Fraction],
+    carried: Mapping[str, Fraction],
+    tokens: Mapping[str, Mapping[str, RequestTokens] | None],
+    places: Mapping[str, Site],
+    today_gpus: Mapping[str, int],
+) -> FleetProblem:
+    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus)
+    return replace(found, apis=apis_of(problem, found.demands, carried, tokens))

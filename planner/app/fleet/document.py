@@ -1,0 +1,201 @@
+"""The plan document of a fleet: purchases, hours, pools, routing, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from planner.app.amounts import HOURS_S, MILLION
+from planner.app.document import inputs
+from planner.app.fleet.bill import api_taken, orders, periods_taken, supply_taken, trap
+from planner.app.fleet.case import FleetCase
+from planner.app.fleet.measured import measured_pools
+from planner.app.fleet.pools import FleetPool, fleet_pools
+from planner.app.fleet.predicted import predicted_pools
+from planner.app.fleet.remarks import fleet_warnings
+from planner.app.fleet.routing import routes
+from planner.app.fleet.states import fleet_states
+from planner.app.guardrails import guardrails
+from planner.app.measured_plan import MEASURED_CONFIDENCE
+from planner.app.measured_reasons import latency_states
+from planner.app.pools_apart import pd_ratio
+from planner.app.run import Run
+from planner.app.states import service_states
+from planner.constraints.fleet_check import bill
+from planner.explain.survival import survival
+from planner.performance.sizing import workload_sizing
+from planner.schema.catalog_index import Catalog
+from planner.schema.fleet import FleetChoice
+from planner.schema.plan import ConstraintState, Guardrails, Objective, Plan, Pool, Provenance, Route
+from planner.schema.problem import Problem
+from planner.schema.sizing import WorkloadSizing
+
+
+def fleet_document(
+    asked: Problem, case: FleetCase, choice: FleetChoice, catalog: Catalog, folder: Path, run: Run
+) -> Plan:
+    """The plan of a fleet, or the honest no.
+
+    Args:
+        asked: the problem as the user states it, tiers and all.
+        case: the question that was answered.
+        choice: the answer.
+        catalog: for names.
+        folder: of the files that the problem names.
+        run: versions and times.
+    """
+    parts: dict[str, Any] = {"mean_utilization": None}
+    if choice.value is not None:
+        parts = _feasible(case, choice, catalog)
+    else:
+        parts["warnings"] = (*case.warnings, *fleet_warnings(case, choice, (), ()))
+    return Plan(
+        problem=asked.name,
+        inputs=inputs(asked, catalog, folder),
+        status=choice.status,
+        objective=_objective(case, choice),
+        cost_usd_per_hour=_per_hour(case, choice),
+        cost_usd_per_million_output_tokens=_per_million(case, choice, with_input=False),
+        cost_usd_per_million_tokens=_per_million(case, choice, with_input=True),
+        sizing=_sizing(case, parts.get("pools", ()), catalog),
+        provenance=Provenance(
+            planner=run.version,
+            seed=run.seed,
+            solver=f"ortools {version('ortools')} {choice.engine or 'CP-SAT'}",
+            confidence=_confidence(case),
+            candidates=case.posed.evaluations if case.posed is not None else len(case.question.options),
+            timing_s=run.timings(),
+        ),
+        **parts,
+    )
+
+
+def _confidence(case: FleetCase) -> float:
+    if case.posed is None:
+        return float(case.problem.confidence or MEASURED_CONFIDENCE)
+    return next(iter(case.posed.cases.values())).confidence
+
+
+def _per_hour(case: FleetCase, choice: FleetChoice) -> float | None:
+    return None if choice.value is None else float(choice.cost_usd / case.question.periods)
+
+
+def _objective(case: FleetCase, choice: FleetChoice) -> Objective:
+    value, bound = choice.value, choice.lower_bound
+    name = case.problem.objective
+    tokens = tokens_per_h(case, with_input=False)
+    if name == "cost_per_token" and tokens:
+        factor = Fraction(MILLION) / Fraction(tokens) / case.question.periods
+        value = None if value is None else value * factor
+        bound = None if bound is None else bound * factor
+    return Objective(
+        name=name,
+        value=None if value is None else float(value),
+        lower_bound=None if bound is None else float(bound),
+        gap=None if choice.gap is None else float(choice.gap),
+    )
+
+
+def tokens_per_h(case: FleetCase, with_input: bool) -> float | None:
+    """Tokens written (and read) in an hour on average; None where some workload states no lengths."""
+    total = 0.0
+    for demand in case.question.demands:
+        if demand.role == "decode" or (demand.role == "prefill" and _served_whole(case, demand.workload)):
+            continue
+        by_bucket = case.tokens[demand.workload]
+        if by_bucket is None:
+            return None
+        needs = dict(zip(demand.buckets, demand.demand_rps[0], strict=True))
+        sums = [sum((hour[b] for hour in demand.demand_rps), Fraction(0)) for b in range(len(needs))]
+        whole = sum(sums, Fraction(0))
+        for place, bucket in enumerate(demand.buckets):
+            share = float(sums[place] / whole) if whole else 0.0
+            tokens = by_bucket[bucket].output_tokens + (by_bucket[bucket].input_tokens if with_input else 0.0)
+            total += float(case.means_rps[demand.workload]) * HOURS_S * share * tokens
+    return total
+
+
+def _served_whole(case: FleetCase, workload: str) -> bool:
+    return any(d.workload == workload and d.role == "serve" for d in case.question.demands)
+
+
+def _per_million(case: FleetCase, choice: FleetChoice, with_input: bool) -> float | None:
+    tokens = tokens_per_h(case, with_input)
+    cost = _per_hour(case, choice)
+    return None if not tokens or cost is None else cost / tokens * MILLION
+
+
+def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> tuple[WorkloadSizing, ...]:
+    if case.posed is None:
+        return ()
+    formats = {entry.id: entry for entry in catalog.number_formats}
+    return tuple(
+        workload_sizing(
+            name,
+            item.facts,
+            item.traffic,
+            float(item.peak_rps),
+            float(item.mean_rps),
+            [pool.weights for pool in documents if pool.workload == name],
+            [pool.kv for pool in documents if pool.workload == name],
+            formats,
+        )
+        for name, item in case.posed.cases.items()
+    )
+
+
+def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[str, Any]:
+    question = case.question
+    pools = fleet_pools(question, choice, [workload.name for workload in case.problem.workloads])
+    documents, states, limits = _described(case, pools, catalog)
+    taken = trap(question, choice, pools, tokens_per_h(case, with_input=False), case.carried)
+    paid = bill(question, choice.periods)
+    return {
+        "mean_utilization": taken.mean_utilization if taken is not None else None,
+        "utilization_trap": taken,
+        "gpus": _most(paid.periods),
+        "pd_ratio": pd_ratio(documents),
+        "pools": documents,
+        "routing": tuple(Route(**route.model_dump()) for route in routes(question, choice, pools)),
+        "constraints": (*states, *fleet_states(question, choice)),
+        "supply": supply_taken(question, choice),
+        "periods": periods_taken(question, choice, pools),
+        "orders": orders(question, choice),
+        "api": api_taken(question, choice),
+        "survives": survival(question, choice),
+        "guardrails": next(iter(limits.values()), None),
+        "guardrails_by_workload": limits if len(limits) > 1 else {},
+        "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
+    }
+
+
+def _most(periods: Any) -> dict[str, int]:
+    """GPUs by type, the most of any hour."""
+    found: dict[str, int] = {}
+    for period in periods:
+        for gpu, count in period.gpus.items():
+            found[gpu] = max(found.get(gpu, 0), count)
+    return {gpu: count for gpu, count in sorted(found.items()) if count}
+
+
+def _described(
+    case: FleetCase, pools: tuple[FleetPool, ...], catalog: Catalog
+) -> tuple[tuple[Pool, ...], list[ConstraintState], Mapping[str, Guardrails]]:
+    """Documents of the pools, states of latency and memory, guardrails by workload."""
+    if case.posed is None:
+        documents, used = measured_pools(case, pools)
+        return documents, latency_states(case.problem, used), {}
+    documents, cases = predicted_pools(case, pools, catalog)
+    served = {
+        name: item
+        for name, item in case.posed.cases.items()
+        if any(pool.workload == name for pool in documents)
+    }
+    limits = {
+        name: guardrails(item, [pool for pool in documents if pool.workload == name])
+        for name, item in served.items()
+    }
+    return documents, service_states(served, cases, documents), limits

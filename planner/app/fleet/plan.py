@@ -1,0 +1,189 @@
+"""The plan of a fleet: every setting of its tiers posed and solved, the best one documented."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from planner import numbers
+from planner.app.fleet.case import FleetCase, measured_fleet, predicted_fleet
+from planner.app.fleet.class_mixes import settled
+from planner.app.fleet.document import fleet_document
+from planner.app.fleet.rent import with_break_even
+from planner.app.fleet.shortage import shortage
+from planner.app.fleet.table_names import check_table_names
+from planner.app.fleet.tier_advice import tiers_taken
+from planner.app.fleet.tiers import Setting, settings
+from planner.app.fleet.today import today_of
+from planner.app.fleet.way_there import way_there
+from planner.app.measured_plan import read_table
+from planner.app.run import Run
+from planner.app.study import NOTHING, Granted, Study
+from planner.candidates.market import find_id
+from planner.schema.choice import Status
+from planner.schema.fleet import FleetChoice, FleetProblem, Progress
+from planner.schema.fleet_answers import Today
+from planner.schema.plan import Plan
+from planner.schema.problem import Problem
+from planner.schema.reasons import Goal
+from planner.solver.fleet import solve_fleet
+
+_NONE = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class FleetAnswer:
+    """One setting of the tiers with its answer."""
+
+    setting: Setting
+    case: FleetCase
+    choice: FleetChoice
+
+
+def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
+    """The optimal plan of a fleet, proved or with its gap, or the honest no.
+
+    Raises:
+        InputError: everything wrong with the problem that only its catalog and files show.
+    """
+    with run.step("evaluate", "evaluating configurations"):
+        today, cases = posed_settings(study, problem)
+    with run.step("solve", "choosing and proving"):
+        answers = [FleetAnswer(setting, *_solved(case, run, len(cases))) for setting, case in cases]
+    best = together(answers)
+    with run.step("explain", "explaining"):
+        plan = fleet_document(problem, best.case, best.choice, study.catalog, study.folder, run)
+        update: dict[str, object] = {"tiers": tiers_taken(problem, answers, best)}
+        if today is not None and best.choice.value is not None:
+            update |= way_there(best.case.question, best.choice, today, plan)
+        if best.choice.status == "infeasible":
+            update["shortage"] = shortage(best.case, run)
+        if plan.api:
+            update["api"] = with_break_even(plan.api, best.case.question, run)
+        return plan.model_copy(update=update)
+
+
+def posed_settings(
+    study: Study, problem: Problem, granted: Granted = NOTHING
+) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
+    """Today's fleet, and every setting of the tiers posed.
+
+    Raises:
+        InputError: as for `fleet_plan`.
+    """
+    if problem.workers is not None:
+        check_table_names(problem, read_table(problem, study.folder, study.catalog)[0], study.where)
+    today = today_of(problem, study.folder, study.catalog, _names(study, problem))
+    gpus: Mapping[str, int] = {} if today is None else today.gpus
+    names = frozenset(workload.name for workload in problem.workloads)
+    return today, [(item, pose(study, item.problem, gpus, granted, names)) for item in settings(problem)]
+
+
+def pose(
+    study: Study,
+    problem: Problem,
+    today_gpus: Mapping[str, int],
+    granted: Granted = NOTHING,
+    names: frozenset[str] = frozenset(),
+) -> FleetCase:
+    """The question of a problem whose tiers are settled.
+
+    Args:
+        study: what is kept between questions.
+        problem: without tiers.
+        today_gpus: of the fleet that runs now.
+        granted: what an explanation lifts.
+        names: workloads of the file; rows of a table for one that a tier's setting does without are left out.
+    """
+    if problem.workers is None:
+        return predicted_fleet(study, problem, today_gpus, granted)
+    table, sizes = read_table(problem, study.folder, study.catalog)
+    gone = names - {workload.name for workload in problem.workloads}
+    rows = tuple(row for row in table.rows if row.workload not in gone)
+    return measured_fleet(study, problem, replace(table, rows=rows), sizes, today_gpus)
+
+
+def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
+    """The answer under the limits of a run; ``part`` of its time."""
+    limit_s = None if run.time_limit_s is None else run.time_limit_s * part
+    return solve_fleet(
+        question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
+    )
+
+
+def told(run: Run) -> Callable[[Progress], None] | None:
+    """What a search knows, told to whoever listens."""
+    listen = run.progress
+    if listen is None:
+        return None
+
+    def tell(now: Progress) -> None:
+        listen(now if isinstance(now, str) else in_words(now))
+
+    return tell
+
+
+def in_words(now: Progress) -> str:
+    """``choosing: 12 s, best 41.2, bound 40.9, gap 0.7 %``."""
+    parts = [f"choosing: {now.seconds:.0f} s"]
+    if now.value is not None:
+        parts.append(f"best {numbers.significant(now.value)}")
+    if now.lower_bound is not None:
+        parts.append(f"bound {numbers.significant(now.lower_bound)}")
+    if now.value and now.lower_bound is not None:
+        parts.append(f"gap {numbers.share((now.value - now.lower_bound) / now.value)}")
+    return ", ".join(parts)
+
+
+def _solved(case: FleetCase, run: Run, number: int) -> tuple[FleetCase, FleetChoice]:
+    """The answer to one of several settings; with length classes, after pools were checked at their mixes."""
+    began_s, limit_s = time.monotonic(), run.time_limit_s
+
+    def ask(question: FleetProblem) -> FleetChoice:
+        if not case.classes or not limit_s:
+            return solved(question, run, part=1.0 / number)
+        gone = (time.monotonic() - began_s) / limit_s
+        # The question may come again: each time takes half of what is left.
+        return solved(question, run, part=max(1.0 / number - gone, 1e-3) / 2.0)
+
+    return settled(case, ask)
+
+
+def together(answers: Sequence[FleetAnswer]) -> FleetAnswer:
+    """The best setting; its plan is proved when no other setting can be better."""
+    found = [answer for answer in answers if answer.choice.value is not None]
+    if not found:
+        open_ = [answer for answer in answers if answer.choice.status == "unknown"]
+        return (open_ or list(answers))[0]
+    best = min(found, key=lambda answer: answer.choice.value or _NONE)
+    value = best.choice.value
+    assert value is not None
+    bounds = [
+        value if answer.choice.status == "infeasible" else answer.choice.lower_bound or _NONE
+        for answer in answers
+    ]
+    bound = min(value, *bounds) if bounds else value
+    gap = (value - bound) / value if value else _NONE
+    status: Status = "optimal" if bound == value else "feasible"
+    choice = best.choice
+    if (choice.status, choice.lower_bound) != (status, bound):
+        choice = replace(choice, status=status, lower_bound=bound, gap=gap)
+    return FleetAnswer(best.setting, best.case, choice)
+
+
+def _names(study: Study, problem: Problem) -> dict[str, str]:
+    """GPUs by catalog id, under the names of the problem."""
+    fleet = problem.fleet
+    written = [
+        *(fleet.accelerators or ()),
+        *(fleet.prices or ()),
+        *fleet.stock,
+        *(line.gpu for line in fleet.supply or ()),
+    ]
+    names = {find_id(study.catalog.accelerator, name): name for name in reversed(written)}
+    if problem.workers is not None:
+        table, _ = read_table(problem, study.folder, study.catalog)
+        names |= {row.gpu: row.gpu for row in table.rows} | {name: name for name in written}
+    return names

@@ -1,0 +1,147 @@
+"""From a one-period question and the fleet part of a problem to the question of the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from planner.app.fleet.hours import deferrable, factors, periods_of
+from planner.app.fleet.market import budgets_of, hosts_of, lines_of, quotas_of, starts_of
+from planner.errors import Fault, InputError
+from planner.schema.catalog_index import folded
+from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
+from planner.schema.fleet import (
+    Api,
+    Changes,
+    FleetDemand,
+    FleetLimits,
+    FleetProblem,
+    Host,
+    Line,
+    Site,
+)
+from planner.schema.problem import Problem, Workload
+
+
+def fleet_question(
+    problem: Problem,
+    question: ChoiceProblem,
+    peaks_rps: Mapping[str, Fraction],
+    places: Mapping[str, Site],
+    apis: Sequence[Api] = (),
+    today_gpus: Mapping[str, int] | None = None,
+) -> FleetProblem:
+    """The fleet's question.
+
+    Args:
+        problem: as the user states it.
+        question: options and demands of the busiest hour.
+        peaks_rps: rate of that hour, by workload; of work that may wait its mean.
+        places: sites of hosts that are offers of a price list.
+        apis: outside suppliers.
+        today_gpus: GPUs of today's fleet by type, where changes are limited.
+
+    Raises:
+        InputError: spares of servers that cannot be counted in replicas.
+    """
+    periods = periods_of(problem)
+    hosts, options = hosts_of(question)
+    lines = lines_of(problem.fleet, question, hosts, places)
+    by_name = {workload.name: workload for workload in problem.workloads}
+    demands = tuple(
+        _demand(by_name[demand.workload], demand, periods, peaks_rps[demand.workload], lines)
+        for demand in question.demands
+    )
+    limits, changes = question.limits, None
+    if problem.fleet.max_changes is not None:
+        changes = Changes(dict(today_gpus or {}), problem.fleet.max_changes)
+    found = FleetProblem(
+        periods=periods,
+        options=options,
+        hosts=hosts,
+        lines=lines,
+        demands=demands,
+        limits=FleetLimits(
+            stock_gpus=limits.stock_gpus,
+            quotas=quotas_of(problem.fleet, lines),
+            budgets=budgets_of(problem.fleet),
+            max_gpus=limits.max_gpus,
+            power_w=limits.power_w,
+            changes=changes,
+            objective=limits.objective,
+            must_use=limits.must_use,
+        ),
+        couplings=question.couplings,
+        apis=tuple(apis),
+        starts=starts_of(problem.fleet, lines),
+    )
+    return _with_spares(found)
+
+
+def _demand(
+    workload: Workload,
+    demand: PoolDemand,
+    periods: int,
+    peak_rps: Fraction,
+    lines: Sequence[Line],
+) -> FleetDemand:
+    waiting = deferrable(workload, periods)
+    return FleetDemand(
+        workload=demand.workload,
+        role=demand.role,
+        demand_rps=tuple(
+            tuple(need * factor for need in demand.demand_rps)
+            for factor in factors(workload, periods, peak_rps)
+        ),
+        buckets=demand.buckets,
+        max_utilization=demand.max_utilization,
+        # Nothing has to stay warm for work that may wait, unless the workload says so.
+        min_replicas=(workload.min_replicas or 0) if waiting else demand.min_replicas,
+        spares=demand.spares,
+        mix=demand.mix,
+        sites=_sites(workload, lines),
+        deferrable=waiting,
+    )
+
+
+def _sites(workload: Workload, lines: Sequence[Line]) -> tuple[Site, ...] | None:
+    if workload.regions is None and workload.providers is None:
+        return None
+    checks: list[Callable[[Site], bool]] = []
+    if workload.regions is not None:
+        regions = {folded(name) for name in workload.regions}
+        checks.append(lambda site: folded(site.region) in regions)
+    if workload.providers is not None:
+        providers = {folded(name) for name in workload.providers}
+        checks.append(lambda site: folded(site.provider) in providers)
+    return tuple(sorted({line.site for line in lines if all(check(line.site) for check in checks)}))
+
+
+def _with_spares(question: FleetProblem) -> FleetProblem:
+    """Servers that may be lost, counted in replicas where every replica is a server.
+
+    Raises:
+        InputError: replicas that share a server.
+    """
+    hosts = {host.id: host for host in question.hosts}
+    faults, demands = [], []
+    for demand in question.demands:
+        if demand.spares.kind == "servers" and demand.spares.count:
+            mine = [option for option in question.options if option.pool == demand.pool]
+            if any(
+                _servers(hosts[option.supply], hosts[option.supply].room_gpus(option)) != 1 for option in mine
+            ):
+                faults.append(
+                    Fault(f"workload {demand.workload}", "redundancy.servers", "replicas that share servers",
+                          "redundancy: {replicas: n} or {zones: n} in a fleet over several terms or hours")
+                )  # fmt: skip
+            demand = replace(demand, spares=Spares("replicas", demand.spares.count))
+        demands.append(demand)
+    if faults:
+        raise InputError(faults)
+    return replace(question, demands=tuple(demands))
+
+
+def _servers(host: Host, room_gpus: int) -> Fraction:
+    return Fraction(room_gpus, host.server_gpus) if host.server_gpus else Fraction(0)

@@ -1,0 +1,40 @@
+"""Several plans of a fleet: the next best ones, and fronts over cost, GPUs, power and providers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from planner.app.fleet.alternatives import fleet_alternatives
+from planner.app.fleet.kept import Kept, kept
+from planner.app.fleet.pareto import FrontAxis, fleet_front
+from planner.app.fleet.several import FleetChoices
+from planner.schema.answers import Plans
+from planner.schema.plan import Plan
+
+if TYPE_CHECKING:
+    from planner.app.run import Run
+    from planner.app.session import Session
+
+
+def alternatives_of_fleet(session: Session, k: int, run: Run) -> Plans:
+    """The k best plans that differ in the options in use, best first."""
+    ready = kept(session.study, session.problem, run)
+    found = fleet_alternatives(ready.case.question, k, ready.solve)
+    plans = _documents(ready, found)
+    return Plans(plans=plans, complete=found.exhausted or len(plans) == k)
+
+
+def front_of_fleet(session: Session, axes: Sequence[str], run: Run) -> Plans:
+    """The front over cost, gpus, power and providers, or some of them.
+
+    Raises:
+        InputError: an axis named twice, or fewer than two.
+    """
+    ready = kept(session.study, session.problem, run)
+    found = fleet_front(ready.case.question, [cast("FrontAxis", axis) for axis in axes], ready.solve)
+    return Plans(plans=_documents(ready, found), axes=tuple(axes), complete=found.exhausted)
+
+
+def _documents(ready: Kept, found: FleetChoices) -> tuple[Plan, ...]:
+    return tuple(ready.document(choice) for choice in found.choices)

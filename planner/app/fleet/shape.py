@@ -1,0 +1,40 @@
+"""When a problem is a fleet: something in it needs periods, terms, places or several suppliers."""
+
+from __future__ import annotations
+
+from planner.schema.problem import Problem, Redundancy, Workload
+from planner.schema.supply import Budgets
+
+
+def is_fleet(problem: Problem) -> bool:
+    """The problem asks for more than one hour at one price for each GPU."""
+    fleet = problem.fleet
+    return bool(
+        fleet.supply
+        or fleet.quota
+        or fleet.start_cost
+        or fleet.max_changes is not None
+        or isinstance(fleet.budget, Budgets)
+        or problem.tiers
+        or problem.api
+        or problem.start is not None
+        or problem.search.length_classes != "one"
+        or _spread(fleet.redundancy)
+        or any(_needs_fleet(workload) for workload in problem.workloads)
+    )
+
+
+def _needs_fleet(workload: Workload) -> bool:
+    hours = workload.demand.hourly_rps
+    return bool(
+        (hours is not None and len(hours) > 1)
+        or workload.may_wait
+        or workload.regions
+        or workload.providers
+        or workload.priority
+        or _spread(workload.redundancy)
+    )
+
+
+def _spread(asked: int | Redundancy | None) -> bool:
+    return isinstance(asked, Redundancy) and (asked.zones is not None or asked.providers is not None)

@@ -1,0 +1,189 @@
+"""What the replicas of each workload carry in one period, losses included."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from planner.constraints.choice_check import broken_pairs
+from planner.constraints.fleet_check_losses import losses
+from planner.constraints.shares import best_split
+from planner.constraints.ways import ways_by_workload
+from planner.schema.choice import Option, PoolDemand, Share
+from planner.schema.fleet import FleetDemand, FleetProblem, PeriodChoice, Site
+
+_NONE = Fraction(0)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """One pool in one period."""
+
+    demand: PoolDemand
+    """Of the period, at the level at which deferrable work is done."""
+    used: Mapping[str, Option]
+    placed: Mapping[tuple[str, Site], int]
+    apis: frozenset[str]
+    shares: Sequence[Share]
+
+    @property
+    def name(self) -> str:
+        return f"{self.demand.workload}/{self.demand.role}"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Replicas by option, over all sites."""
+        found: dict[str, int] = defaultdict(int)
+        for (option, _), count in self.placed.items():
+            found[option] += count
+        return dict(found)
+
+    def outside(self, bucket: str) -> Fraction:
+        """The part of a bucket that APIs take."""
+        return sum((s.share for s in self.shares if s.bucket == bucket and s.option in self.apis), _NONE)
+
+
+def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Iterator[str]:
+    """What is not carried as it must be in one period, in words."""
+    pools = [_pool(problem, period, demand, t) for demand in problem.demands]
+    for workload, possible in ways_by_workload(pool.demand for pool in pools).items():
+        mine = [pool for pool in pools if pool.demand.workload == workload]
+        taken = {pool.demand.way for pool in mine if pool.placed or pool.shares}
+        if len(taken) > 1:
+            yield f"way: {workload} is served in two ways"
+        # A workload without replicas may be idle in either way.
+        faults = [
+            [
+                *(fault for pool in mine if pool.demand.way == way for fault in _broken_pool(pool, period)),
+                *_two_supplies([pool for pool in mine if pool.demand.way == way]),
+            ]
+            for way in sorted(taken) or possible
+        ]
+        yield from min(faults, key=len)
+    options = [o for pool in pools for o in pool.used.values()]
+    for coupling in problem.couplings:
+        yield from broken_pairs([o for o in options if o.workload == coupling.workload], coupling)
+    asked_pools = {demand.pool for demand in problem.demands}
+    for option in problem.options:
+        if option.pool not in asked_pools and any(name == option.id for name, _ in period.counts):
+            yield f"way: {option.id} serves nothing"
+
+
+def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: int) -> _Pool:
+    mine = {option.id: option for option in problem.options if option.pool == demand.pool}
+    placed = {place: count for place, count in period.counts.items() if place[0] in mine and count}
+    asked = demand.in_period(t)
+    if demand.deferrable is not None:
+        level = period.levels.get(demand.workload, _NONE)
+        asked = replace(asked, demand_rps=tuple(level * need for need in asked.demand_rps))
+    return _Pool(
+        asked,
+        {name: mine[name] for name, _ in placed},
+        placed,
+        frozenset(api.id for api in problem.apis if api.workload == demand.workload),
+        [s for s in period.shares if (s.workload, s.role) == demand.pool],
+    )
+
+
+def _two_supplies(pools: Sequence[_Pool]) -> Iterator[str]:
+    """An API that takes a share of prefill takes the same share of decode."""
+    if len(pools) < 2:
+        return
+    for bucket in pools[0].demand.buckets:
+        if len({pool.outside(bucket) for pool in pools}) > 1:
+            yield f"api: {pools[0].demand.workload} gives away other parts of prefill than of decode"
+
+
+def _broken_pool(pool: _Pool, period: PeriodChoice) -> Iterator[str]:
+    demand, counts, name = pool.demand, pool.counts, pool.name
+    total = sum(counts.values())
+    spared = demand.spares.count if demand.spares.kind == "replicas" else 0
+    needed = max(demand.min_replicas, spared)
+    if total < needed and not (pool.apis and total == 0):
+        yield f"min_replicas: {name} has {total} of {needed}"
+    if not demand.mix and len(pool.used) > 1:
+        yield f"mix: {name} uses {len(pool.used)} options"
+    for option in pool.used.values():
+        if not option.holds_for(total):
+            yield f"replicas: {name} has {total}, the rates of {option.id} hold for other numbers"
+    yield from (f"cover: {name} {fault}" for fault in _overload(pool, counts, pool.shares))
+    if demand.spares.kind == "per_option":
+        for own, count in counts.items():
+            if count < demand.spares.count:
+                yield f"redundancy: {name} {own} has {count} of {demand.spares.count} spares"
+    if demand.spares.count and counts:
+        yield from _broken_spares(pool, period)
+
+
+def _overload(pool: _Pool, counts: Mapping[str, int], shares: Sequence[Share]) -> Iterator[str]:
+    """Shares of every bucket sum to 1, and no option carries more than its replicas can."""
+    demand = pool.demand
+    loads: dict[str, Fraction] = defaultdict(Fraction)
+    for b, (bucket, need) in enumerate(zip(demand.buckets, demand.demand_rps, strict=True)):
+        lines = [share for share in shares if share.bucket == bucket]
+        if need > 0 and sum((line.share for line in lines), _NONE) != 1:
+            yield f"bucket {bucket} is served to {float(sum(line.share for line in lines))}"
+        for line in lines:
+            rate = pool.used[line.option].rates_rps[b] if line.option in pool.used else _NONE
+            served = line.option in pool.apis or rate > 0
+            if line.share < 0 or (line.share > 0 and not served):
+                yield f"{line.option} cannot serve {bucket}"
+            elif line.share and line.option not in pool.apis:
+                loads[line.option] += line.share * need / rate
+    for option, load in loads.items():
+        most = counts[option] * demand.max_utilization
+        if load > most:
+            yield f"{option} carries {float(load)} of {float(most)} replicas"
+
+
+def _broken_spares(pool: _Pool, period: PeriodChoice) -> Iterator[str]:
+    """Every loss is survived: by adding up rates for one bucket, by shares for several.
+
+    After a loss no API takes more than before: what it takes is what was agreed with it.
+    """
+    demand = pool.demand
+    live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
+    evidence: dict[tuple[tuple[str, int], ...], Sequence[Share]] = {
+        _key(dict(line.lost)): line.shares
+        for line in period.loss_shares
+        if (line.workload, line.role) == demand.pool
+    }
+    counts = pool.counts
+    for lost in losses(demand, pool.placed, pool.used):
+        left = {option: count - lost.get(option, 0) for option, count in counts.items()}
+        if len(live) == 1:
+            b = live[0]
+            rates = sum((left[o] * pool.used[o].rates_rps[b] for o in left), _NONE)
+            if rates * demand.max_utilization < demand.demand_rps[b] * (1 - pool.outside(demand.buckets[b])):
+                yield f"redundancy: {pool.name} after losing {lost}"
+            continue
+        if live and not _survives(pool, left, live, evidence.get(_key(lost))):
+            yield f"redundancy: {pool.name} after losing {lost}"
+
+
+def _key(lost: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((option, count) for option, count in lost.items() if count))
+
+
+def _survives(
+    pool: _Pool, left: Mapping[str, int], live: Sequence[int], shares: Sequence[Share] | None
+) -> bool:
+    """By the shares in evidence where there are some that hold, else by the best split that there is."""
+    if shares is not None and not _worse(pool, left, shares):
+        return True
+    needs = {b: pool.demand.demand_rps[b] * (1 - pool.outside(pool.demand.buckets[b])) for b in live}
+    asked = [b for b in live if needs[b] > 0]
+    kept = [option for option, count in left.items() if count > 0]
+    rates = [[pool.used[o].rates_rps[b] * pool.demand.max_utilization for b in asked] for o in kept]
+    if not asked or not kept:
+        return not asked
+    return best_split(rates, [Fraction(left[o]) for o in kept], [needs[b] for b in asked]).factor >= 1
+
+
+def _worse(pool: _Pool, left: Mapping[str, int], shares: Sequence[Share]) -> bool:
+    """Whether shares after a loss overload what is left, or lean on an API more than before."""
+    after = replace(pool, shares=shares)
+    more = any(after.outside(bucket) > pool.outside(bucket) for bucket in pool.demand.buckets)
+    return more or any(_overload(pool, left, shares))

@@ -1,0 +1,38 @@
+"""The command that tries a plan against other demand, speeds and prices."""
+
+from __future__ import annotations
+
+from typer import Exit
+
+from planner.interfaces import faults
+from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
+from planner.interfaces.output import Answer, Progress
+from planner.interfaces.reason_commands import ProblemFile, Seed, Threads, TimeLimit, asked_for
+
+
+def robust(
+    problem: ProblemFile,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    time_limit: TimeLimit = None,
+    seed: Seed = "0",
+    workers: Threads = "1",
+    catalog: Overlays = None,
+) -> None:
+    """Try the plan against other demand, speeds and prices, and price a fleet that stands all of it."""
+    checks = Checks("planner robust")
+    asked = asked_for(checks, time_limit, seed, workers)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.app.fleet.robust import robust as tried
+    from planner.app.run import Run
+    from planner.app.session import Session
+    from planner.report import json_document, plan_text
+
+    with Progress() as progress:
+        found = tried(Session.load(problem, overlays), Run(**asked, progress=progress))
+    answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
+    if found.pools:
+        raise Exit(faults.ANSWERED)
+    raise Exit(faults.NO if found.status == "infeasible" else faults.NO_ANSWER_YET)

@@ -1,0 +1,108 @@
+"""Reads the fleet that runs today: a plan, a list of pools, or GPUs by type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from planner.errors import Fault, nearest
+from planner.loaders.messages import show
+from planner.loaders.places import Key, dotted
+from planner.loaders.plan_file import SCHEMA, load_plan
+from planner.loaders.validation import validated
+from planner.loaders.yaml_builder import Builder
+from planner.loaders.yaml_source import Document, parse_document, read_bytes
+from planner.schema.fleet_answers import RatedPool, Today
+from planner.schema.plan import Plan
+
+Known = Callable[[str], bool]
+
+
+class _ListOfPools(Document):
+    """A file that is the list itself, read as if it stood under ``pools``."""
+
+    def where(self, path: Key) -> str:
+        """``file:line`` of a value; the file's own places have no ``pools`` in front."""
+        return super().where(path[1:])
+
+
+def load_today(path: Path, known: Known | None = None, names: Sequence[str] = ()) -> Today:
+    """The fleet of today in a file.
+
+    One of: a plan that ``planner plan --out`` wrote; a list of pools ``[{workload, gpu, gpus_per_replica,
+    replicas, capacity_rps}, …]``; ``{gpus: {h100-sxm: 16}}``; ``{pools: […]}``. YAML or JSON.
+
+    Args:
+        path: of the file.
+        known: whether a name is that of a GPU; None: every name is.
+        names: known names, to suggest the nearest.
+
+    Raises:
+        InputError: no such file, or all that is wrong with it.
+    """
+    data = read_bytes(path)
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and f'"{SCHEMA}"'.encode() in data:
+        return today_of(load_plan(path))
+    document = _document(data, str(path))
+    return validated(Today, document, _unknown(document, known, names) if known is not None else ())
+
+
+def today_of(plan: Plan) -> Today:
+    """The fleet of a plan, as if it ran."""
+    pools = [
+        RatedPool(
+            gpu=pool.gpu,
+            replicas=pool.replicas,
+            gpus_per_replica=pool.gpus_per_replica,
+            workload=pool.workload,
+            option=pool.option,
+            capacity_rps=pool.capacity_rps or None,
+            role=pool.role,
+        )
+        for pool in plan.pools
+    ]
+    return Today(pools=tuple(pools), gpus=plan.gpus)
+
+
+def _document(data: bytes, name: str) -> Document:
+    builder = Builder(name, None)
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    if not _is_list(text):
+        return parse_document(data, name)
+    value = builder.build(text)
+    if not isinstance(value, list):
+        return parse_document(data, name)
+    return _ListOfPools(name, text, {"pools": value}, builder.faults())
+
+
+def _is_list(text: bytes) -> bool:
+    """The first line that says something opens a list; told before parsing, which is done once."""
+    for line in text.splitlines():
+        words = line.strip()
+        if words and not words.startswith((b"#", b"%")) and words != b"---":
+            return words.startswith((b"[", b"- ")) or words == b"-"
+    return False
+
+
+def _unknown(document: Document, known: Known, names: Sequence[str]) -> Iterator[Fault]:
+    for path, name in _gpus(document.value):
+        if not known(name):
+            yield Fault(
+                document.where(path),
+                dotted(document.value, path),
+                show(name),
+                "a known GPU",
+                nearest(name, names),
+            )
+
+
+def _gpus(value: dict[str, Any]) -> Iterator[tuple[Key, str]]:
+    """Names of GPUs with their places."""
+    pools, gpus = value.get("pools"), value.get("gpus")
+    for number, pool in enumerate(pools if isinstance(pools, list | tuple) else ()):
+        if isinstance(pool, dict) and isinstance(pool.get("gpu"), str):
+            yield ("pools", number, "gpu"), pool["gpu"]
+    for name in gpus if isinstance(gpus, dict) else ():
+        if isinstance(name, str):
+            yield ("gpus", name), name

@@ -1,0 +1,121 @@
+"""Parts of a plan that only fleets have: purchases and replicas by period, suppliers, tiers, shortages."""
+
+from __future__ import annotations
+
+from planner.schema.base import Noun
+
+
+class SupplyTaken(Noun):
+    """GPUs bought from one line of the supply in one period."""
+
+    line: str
+    """``GPU/TERM``, as in the constraint ``supply:GPU/TERM``."""
+    gpu: str
+    term: str
+    provider: str | None = None
+    region: str | None = None
+    zone: str | None = None
+    period: int
+    """From 0."""
+    gpus: int
+    """Bought, idle ones included."""
+    usd: float
+    """For the period."""
+
+
+class PeriodRoute(Noun):
+    """Share of a bucket's requests of one period that goes to a pool or an outside supplier."""
+
+    workload: str
+    bucket: str
+    pool: str
+    share: float
+
+
+class PeriodTaken(Noun):
+    """One hour of the plan."""
+
+    period: int
+    """From 0."""
+    replicas: dict[str, int]
+    """By pool id; pools without replicas in this period are absent."""
+    gpus: dict[str, int]
+    """Bought by type."""
+    usd: float
+    """GPUs, starts and outside suppliers."""
+    start_usd: float = 0.0
+    """Of it, for GPUs that were not there the period before."""
+    api_usd: float = 0.0
+    """Of it, for outside suppliers."""
+    routing: tuple[PeriodRoute, ...] = ()
+    work: dict[str, float] = {}
+    """Requests/s of work that may wait, by workload, done in this period."""
+    utilization: float | None = None
+    """Load over capacity of the replicas, weighted by GPUs."""
+
+
+class Order(Noun):
+    """GPUs to order or give back, so that they are there in time."""
+
+    period: int
+    """In which they change, from 0."""
+    line: str
+    gpus: int
+    """More (or, below zero, fewer) than in the period before."""
+    lead_s: float
+    """So long before the period the order has to be out."""
+
+
+class ApiTaken(Noun):
+    """What an outside supplier carries of a workload, and when owning pays instead."""
+
+    id: str
+    workload: str
+    share: float
+    """Of the workload's requests."""
+    usd_per_hour: float
+    break_even_factor: float | None = None
+    """Times today's volume at which own GPUs cost as much as this supplier; None: not found."""
+    text: str = ""
+
+
+class TierStage(Noun):
+    """One stage of a tier as it was sized."""
+
+    workload: str
+    share: float
+    """Of the tier's requests that run here; over all stages more than 1 where some run twice."""
+
+
+class TierTaken(Noun):
+    """The setting of a tier that was taken, and what the others cost."""
+
+    name: str
+    kind: str
+    setting: str
+    stages: tuple[TierStage, ...]
+    costs_usd_per_hour: dict[str, float | None] = {}
+    """By setting; None: no plan."""
+    advice: tuple[str, ...] = ()
+
+
+class Shortage(Noun):
+    """What can be served when not all can be: workloads in order of priority."""
+
+    workload: str
+    priority: int
+    share: float
+    """Of its demand, headroom included, that the best plan serves after those before it."""
+
+
+class UtilizationTrap(Noun):
+    """What an hour of capacity costs against an hour of use."""
+
+    mean_utilization: float
+    peak_utilization: float
+    usd_per_million_output_tokens_at_peak: float | None
+    """If the fleet were as busy in every hour as in its busiest."""
+    usd_per_million_output_tokens: float | None
+    flat_usd_per_hour: float | None = None
+    """Cost of the busiest hour's fleet kept up all day."""
+    text: str = ""

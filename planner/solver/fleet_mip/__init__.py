@@ -1,0 +1,1 @@
+"""Large fleets by mixed-integer programming: HiGHS, reached through OR-Tools' MathOpt."""

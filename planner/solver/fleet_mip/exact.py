@@ -1,0 +1,297 @@
+"""Whole numbers of replicas checked exactly: their shares, or the row that shows what is missing."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from planner.schema.choice import LossShares, Share, Way
+from planner.schema.fleet import Site
+from planner.solver.covers import Pooled
+from planner.solver.fleet_mip.block import Cut
+from planner.solver.fleet_mip.levels import spread
+from planner.solver.fleet_mip.plan import BlockPlan
+from planner.solver.fleet_mip.prepared import Pool, Prepared, Work, way_of
+from planner.solver.fleet_mip.splits import split
+from planner.constraints.shares import Split
+
+_GRID = 10**9
+"""Parts that APIs take are rounded to this grid."""
+_NUDGES = 6
+"""How often a part that an API takes may grow (by a millionth, then ten times as much …) where rounding
+left the replicas short."""
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_PRICE_GRIDS = (10**3, 10**6, 10**12)
+
+
+@dataclass(frozen=True)
+class Short:
+    """A pool whose replicas do not do in a period."""
+
+    period: int
+    pool: int
+    cut: Cut | None
+    """A row that says so, where one is known."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What one block carries, exactly."""
+
+    shares: Mapping[int, tuple[Share, ...]]
+    """By period."""
+    losses: Mapping[int, tuple[LossShares, ...]]
+    levels: Mapping[int, Fraction]
+
+
+Outside = Mapping[tuple[int, int], Fraction]
+"""Part of a bucket that an API takes, by (bucket, API)."""
+
+
+def settle(prepared: Prepared, plan: BlockPlan, *, evidence: bool = True) -> Carried | Short:
+    """Exact shares of the block's replicas, or what is short.
+
+    Args:
+        prepared: the problem.
+        plan: what the block does.
+        evidence: False: only whether it does.
+    """
+    work_number, periods = prepared.blocks[plan.number]
+    work = prepared.works[work_number]
+    outside = {t: _outside(work, plan, t) for t in periods}
+    levels: Mapping[int, Fraction] = {}
+    if work.deferrable is not None:
+        found = _levels(work, plan, outside)
+        if found is None:
+            return _shortest(work, plan)
+        levels, outside = found
+    shares, losses = {}, {}
+    for t in periods:
+        done = _period(work, plan, t, outside[t], levels.get(t, _ONE), evidence=evidence)
+        if isinstance(done, Short):
+            return done
+        shares[t], losses[t] = done
+    return Carried(shares, losses, levels)
+
+
+def _levels(
+    work: Work, plan: BlockPlan, outside: dict[int, dict[tuple[int, int], Fraction]]
+) -> tuple[dict[int, Fraction], dict[int, dict[tuple[int, int], Fraction]]] | None:
+    """Levels near those of the plan, for which APIs may have to take a little more; else any that will do."""
+    assert work.deferrable is not None
+    taken = outside
+    for nudge in range(_NUDGES):
+        caps = {t: _cap(work, plan, t, mine) for t, mine in taken.items()}
+        levels = spread(work.deferrable, caps, plan.levels)
+        if levels is not None:
+            return levels, taken
+        if not any(taken.values()):
+            break
+        taken = {t: _more_outside(mine, Fraction(10**nudge, 10**7)) for t, mine in taken.items()}
+    caps = {t: _cap(work, plan, t, mine) for t, mine in outside.items()}
+    levels = spread(work.deferrable, caps, None)
+    return None if levels is None else (levels, outside)
+
+
+def counts_of(plan: BlockPlan, pool: Pool, number: int, period: int) -> dict[tuple[int, Site], int]:
+    """Replicas of one pool in one period by option and site."""
+    return {
+        (pool.places[index].option, pool.places[index].site): count
+        for (t, n, index), count in plan.counts.items()
+        if t == period and n == number
+    }
+
+
+def _outside(work: Work, plan: BlockPlan, period: int) -> dict[tuple[int, int], Fraction]:
+    """Parts of the level that APIs take; all of it where no replica stands."""
+    level = plan.levels.get(period, 1.0)
+    found: dict[tuple[int, int], Fraction] = {}
+    anyone = any(t == period for t, _, _ in plan.counts)
+    by_bucket: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for (t, bucket, index), part in plan.takers.items():
+        if t == period and level > 1e-12 and part > 0:
+            by_bucket[bucket].append((index, min(part / level, 1.0)))
+    for bucket, parts in by_bucket.items():
+        rounded = {index: Fraction(round(part * _GRID), _GRID) for index, part in parts}
+        total = sum(rounded.values(), _ZERO)
+        if total > 1 - Fraction(1, 10**7) or (not anyone and total > 0):
+            rounded = {index: part / total for index, part in rounded.items()}
+        found.update({(bucket, index): part for index, part in rounded.items() if part > 0})
+    return found
+
+
+def _residual(pool: Pool, period: int, outside: Outside) -> tuple[Fraction, ...]:
+    needs = pool.demand.demand_rps[period]
+    taken: dict[int, Fraction] = defaultdict(Fraction)
+    for (bucket, _), part in outside.items():
+        taken[bucket] += part
+    return tuple(need * (1 - taken[b]) for b, need in enumerate(needs))
+
+
+def _in_use(work: Work, plan: BlockPlan, period: int) -> list[tuple[int, Pool]]:
+    """The pools of the way that is taken."""
+    ways: set[Way] = {way_of(work.pools[n]) for t, n, _ in plan.counts if t == period}
+    way = min(ways, default=work.ways[0])
+    return [(n, pool) for n, pool in enumerate(work.pools) if way_of(pool) == way]
+
+
+def _pooled(
+    pool: Pool, period: int, placed: Mapping[tuple[int, Site], int], needs: tuple[Fraction, ...]
+) -> tuple[Pooled, list[int], list[int]]:
+    """The pool with its options in use, their numbers and counts."""
+    total: dict[int, int] = defaultdict(int)
+    for (option, _), count in placed.items():
+        total[option] += count
+    used = sorted(total)
+    demand = replace(pool.demand.in_period(period), demand_rps=needs)
+    return Pooled(demand, [pool.options[o] for o in used]), used, [total[o] for o in used]
+
+
+def _lost(
+    pooled: Pooled, pool: Pool, placed: Mapping[tuple[int, Site], int], used: Sequence[int], counts: list[int]
+) -> Iterator[dict[int, int]]:
+    """Every loss that must be survived: replicas by place in ``used``."""
+    kind = pool.demand.spares.kind
+    if not pool.spares or not counts:
+        yield {}
+    elif kind in ("zones", "providers"):
+        parts: dict[object, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        for (option, site), count in placed.items():
+            key = site.provider if kind == "providers" else (site.provider, site.region, site.zone)
+            parts[key][used.index(option)] += count
+        for gone in itertools.combinations(sorted(parts, key=str), min(pool.spares, len(parts))):
+            lost: dict[int, int] = defaultdict(int)
+            for part in gone:
+                for place, count in parts[part].items():
+                    lost[place] += count
+            yield dict(lost)
+    else:
+        yield from pooled.losses(counts)
+
+
+def _cap(work: Work, plan: BlockPlan, period: int, outside: Outside) -> Fraction | None:
+    """The highest level that the replicas of a period can do; None: any."""
+    caps = []
+    for number, pool in _in_use(work, plan, period):
+        placed = counts_of(plan, pool, number, period)
+        needs = _residual(pool, period, outside)
+        pooled, used, counts = _pooled(pool, period, placed, needs)
+        if pooled.needs:
+            for lost in _lost(pooled, pool, placed, used, counts):
+                left = [count - lost.get(place, 0) for place, count in enumerate(counts)]
+                caps.append(pooled.split(left).factor)
+    return min(caps, default=None)
+
+
+def _shortest(work: Work, plan: BlockPlan) -> Short:
+    """Deferrable work that is not done in time for want of a little: the period with most to do."""
+    period = max(plan.levels, key=lambda t: (plan.levels[t], t), default=0)
+    in_use = _in_use(work, plan, period)
+    return Short(period, in_use[0][0], None)
+
+
+def _period(
+    work: Work, plan: BlockPlan, period: int, outside: dict[tuple[int, int], Fraction], level: Fraction,
+    *, evidence: bool,
+) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:  # fmt: skip
+    for nudge in range(_NUDGES):
+        done = _carry(work, plan, period, outside, level, evidence=evidence)
+        if not isinstance(done, Short) or not outside or nudge == _NUDGES - 1:
+            return done
+        outside = _more_outside(outside, Fraction(10**nudge, 10**7))
+    raise AssertionError("unreachable")
+
+
+def _more_outside(outside: Outside, step: Fraction) -> dict[tuple[int, int], Fraction]:
+    taken: dict[int, Fraction] = defaultdict(Fraction)
+    for (bucket, _), part in outside.items():
+        taken[bucket] += part
+    grown = {}
+    for (bucket, index), part in outside.items():
+        more = min(taken[bucket] * (1 + step), _ONE) / taken[bucket]
+        grown[bucket, index] = part * more
+    return grown
+
+
+def _carry(
+    work: Work, plan: BlockPlan, period: int, outside: Outside, level: Fraction, *, evidence: bool
+) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:
+    shares: list[Share] = []
+    losses: list[LossShares] = []
+    for number, pool in _in_use(work, plan, period):
+        placed = counts_of(plan, pool, number, period)
+        needs = tuple(level * need for need in _residual(pool, period, outside))
+        pooled, used, counts = _pooled(pool, period, placed, needs)
+        given = _given(work, pool, outside)
+        full = sum(1 for need in pool.demand.demand_rps[period] if level * need > 0)
+        for lost in _lost(pooled, pool, placed, used, counts):
+            left = [count - lost.get(place, 0) for place, count in enumerate(counts)]
+            done = split(pooled, left)
+            if pooled.needs and done.factor < 1:
+                prices = _bucket_prices(pool, pooled, done.prices)
+                fixed = len(work.ways) == 1 and not work.apis
+                return Short(period, number, _cut(pool, period, prices, dict(zip(used, counts, strict=True)), fixed))
+            if evidence and pool.spares and counts and full >= 2:
+                named = tuple((pooled.options[p].id, n) for p, n in sorted(lost.items()) if n)
+                after = (*_named(work, pool, pooled, done, outside), *given)
+                losses.append(LossShares(work.name, pool.demand.role, named, after))
+        if evidence:
+            # Without spares the only loss is none.
+            whole = done if not pool.spares or not counts else split(pooled, counts)
+            shares += [*_named(work, pool, pooled, whole, outside), *given]
+    return tuple(shares), tuple(losses)
+
+
+def _named(work: Work, pool: Pool, pooled: Pooled, done: Split, outside: Outside) -> list[Share]:
+    """A split of what APIs leave, as shares by name."""
+    left: dict[int, Fraction] = defaultdict(lambda: _ONE)
+    for (bucket, _), part in outside.items():
+        left[bucket] -= part
+    return [
+        Share(work.name, pool.demand.role, pool.demand.buckets[b], pooled.options[place].id, share * left[b])
+        for b, line in zip(pooled.live if done.shares else (), done.shares, strict=True)
+        for place, share in enumerate(line)
+        if share > 0
+    ]
+
+
+def _given(work: Work, pool: Pool, outside: Outside) -> list[Share]:
+    """What APIs take, as shares."""
+    demand = pool.demand
+    return [
+        Share(work.name, demand.role, demand.buckets[bucket], work.apis[index].id, part)
+        for (bucket, index), part in sorted(outside.items())
+    ]
+
+
+def _bucket_prices(pool: Pool, pooled: Pooled, prices: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    """Prices of all buckets; those that carry no demand here have none."""
+    found = [_ZERO] * len(pool.demand.buckets)
+    for b, price in zip(pooled.live, prices, strict=True):
+        found[b] = price
+    return tuple(found)
+
+
+def _cut(
+    pool: Pool, period: int, prices: tuple[Fraction, ...], held: Mapping[int, int], fixed: bool
+) -> Cut | None:
+    """A row that these replicas break: priced where replicas are spared, rounded up where none are."""
+    needs = pool.demand.demand_rps[period]
+    if pool.spares_of("replicas", "servers"):
+        portions = [price * need for price, need in zip(prices, needs, strict=True)]
+        rounded = [Fraction(round(portion * 10**6), 10**6) for portion in portions]
+        weights = tuple(p / need if need > 0 else _ZERO for p, need in zip(rounded, needs, strict=True))
+        return Cut("price", pool.demand.pool, weights)
+    if pool.spares or pool.demand.deferrable is not None or not fixed:
+        return None
+    weights = tuple(max(p * r for p, r in zip(prices, rates, strict=True)) for rates in pool.rates)
+    needed = sum((p * need for p, need in zip(prices, needs, strict=True)), _ZERO)
+    for unit in sorted({weight for weight in weights if weight > 0}, reverse=True):
+        up = tuple(Fraction(-(-weight // unit)) for weight in weights)
+        least = -(-needed // unit)
+        if sum(up[o] * n for o, n in held.items()) < least:
+            return Cut("count", pool.demand.pool, up, period, int(least))
+    return None

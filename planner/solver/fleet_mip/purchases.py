@@ -1,0 +1,257 @@
+"""What is bought in every period: columns by line, the market's and the user's limits, and the money."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from planner.schema.fleet import Line
+from planner.solver.fleet_mip.mip import INF, Floats, Model
+from planner.solver.fleet_mip.prepared import Prepared
+
+Terms = list[tuple[int, float]]
+
+
+@dataclass
+class Purchases:
+    """The columns of the purchases in a model, and what they provide."""
+
+    units: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Column by (period, line); of a reserved line the same one in every period."""
+    provides: dict[int, Terms] = field(default_factory=dict)
+    """By resource: the uses may not sum to more than this plus `constant`."""
+    constant: dict[int, float] = field(default_factory=dict)
+
+
+class PurchaseWriter:
+    """Writes the purchases of one prepared problem into models."""
+
+    def __init__(self, prepared: Prepared, margin: float = 0.0) -> None:
+        """Bounds of the columns are worked out once; ``margin``: part of money and power left unused."""
+        self.prepared, self.keep = prepared, 1.0 - margin
+        self.lines = prepared.problem.lines
+        self._most = [self._most_units(line) for line in self.lines]
+        works = prepared.works
+        # Finite, so that no price makes the purchases unbounded.
+        self._most_power = 1.0 + sum(
+            float(pool.options[place.option].power_w) * pool.most_ever(place.option, work.most_level)
+            for work in works
+            for pool in work.pools
+            for place in pool.places
+        )
+        self._most_api = 1.0 + 2 * sum(
+            float(work.most_level * max(max(row, default=Fraction(0)) for row in api.usd_per_h)) * len(api.usd_per_h[0])
+            for work in works
+            for api in work.apis
+        )
+
+    def _most_units(self, line: Line) -> int:
+        """More is never of use: all replicas there could be, idle GPUs that let others be spot, today's."""
+        prepared = self.prepared
+        need = sum(
+            pool.most_ever(place.option, work.most_level) * place.room_gpus
+            for work in prepared.works
+            for pool in work.pools
+            for place in pool.places
+            if prepared.stands[place.stand][0] in self._hosts_of(line.gpu)
+        )
+        shares = [one.max_share for one in self.lines if one.gpu == line.gpu and one.max_share]
+        idle = max((1 / share for share in shares), default=Fraction(1))
+        reserve = max((one.reserve for one in self.lines if one.gpu == line.gpu), default=Fraction(0))
+        changes = prepared.problem.limits.changes
+        today = max(changes.today_gpus.values(), default=0) if changes else 0
+        gpus = math.ceil(need * idle / (1 - reserve)) + today + 2 * line.unit_gpus
+        if line.max_gpus is not None:
+            gpus = min(gpus, line.max_gpus)
+        stock = prepared.problem.limits.stock_gpus.get(line.gpu)
+        return (gpus if stock is None else min(gpus, stock)) // line.unit_gpus
+
+    def _hosts_of(self, gpu: str) -> set[str]:
+        return {host.id for host in self.prepared.problem.hosts if host.gpu == gpu}
+
+    def write(
+        self,
+        model: Model,
+        periods: Sequence[int],
+        *,
+        reserved: Mapping[int, int] | None = None,
+        around: Mapping[tuple[int, int], int] | None = None,
+        weight: float = 1.0,
+    ) -> Purchases:
+        """Columns and rows of some periods.
+
+        Args:
+            model: where they go.
+            periods: all of them, or one where nothing ties periods together.
+            reserved: units of the reserved lines where they are fixed; their money is left out then.
+            around: units by (period, line) of all periods, when a single period is written: start charges
+                against the periods beside it.
+            weight: of the objective.
+        """
+        found = Purchases()
+        for index, line in enumerate(self.lines):
+            if line.term == "reserved":
+                low, high = (0, self._most[index]) if reserved is None else (reserved[index],) * 2
+                price = self._price(line) * len(periods) if reserved is None else 0.0
+                column = model.column(low, high, whole=True, cost=weight * price)
+                for period in periods:
+                    found.units[period, index] = column
+            else:
+                for period in periods:
+                    cost = weight * self._price(line)
+                    found.units[period, index] = model.column(0, self._most[index], whole=True, cost=cost)
+        for period in periods:
+            self._provide(model, found, period, weight)
+            self._limits(model, found, period)
+        self._money(model, found, periods, weight, around)
+        for place in range(len(self.prepared.problem.limits.must_use)):
+            found.constant[self.prepared.must_at(place)] = -1.0
+        return found
+
+    def _price(self, line: Line) -> float:
+        objective = self.prepared.problem.limits.objective
+        if objective == "power":
+            return 0.0
+        return float(line.usd_per_gpu_h if objective == "cost" else 1) * line.unit_gpus
+
+    def _provide(self, model: Model, found: Purchases, period: int, weight: float) -> None:
+        prepared = self.prepared
+        for number, (host, site) in enumerate(prepared.stands):
+            found.provides[prepared.stand_at(period, number)] = [
+                (found.units[period, index], float((1 - line.reserve) * line.unit_gpus))
+                for index, line in enumerate(self.lines)
+                if line.host == host and line.site == site
+            ]
+        limits = prepared.problem.limits
+        if prepared.counts_power:
+            high = self._most_power if limits.power_w is None else float(limits.power_w) * self.keep
+            cost = weight if limits.objective == "power" else 0.0
+            found.provides[prepared.power_at(period)] = [(model.column(0, high, cost=cost), 1.0)]
+        if prepared.problem.apis:
+            cost = weight if limits.objective == "cost" else 0.0
+            found.provides[prepared.api_at(period)] = [(model.column(0, self._most_api, cost=cost), 1.0)]
+
+    def _limits(self, model: Model, found: Purchases, period: int) -> None:
+        limits = self.prepared.problem.limits
+        by_gpu: dict[str, Terms] = defaultdict(list)
+        by_line: dict[str, tuple[int, float]] = {}
+        for index, line in enumerate(self.lines):
+            term = (found.units[period, index], float(line.unit_gpus))
+            by_gpu[line.gpu].append(term)
+            by_line[line.id] = term
+        for line in self.lines:
+            if line.max_share is not None and line.max_share < 1:
+                share, (column, size) = float(line.max_share), by_line[line.id]
+                model.row([(column, size), *((c, -share * a) for c, a in by_gpu[line.gpu])], upper=0)
+        for gpu, stock in sorted(limits.stock_gpus.items()):
+            if by_gpu[gpu]:
+                model.row(by_gpu[gpu], upper=stock)
+        for quota in limits.quotas:
+            model.row([by_line[name] for name in sorted(set(quota.lines)) if name in by_line], upper=quota.gpus)
+        if limits.max_gpus is not None:
+            model.row([term for terms in by_gpu.values() for term in terms], upper=limits.max_gpus)
+        if limits.changes is not None:
+            today, moved = limits.changes.today_gpus, []
+            for gpu in sorted({*today, *by_gpu}):
+                change = model.column(0, INF)
+                moved.append((change, 1.0))
+                model.row([(change, 1.0), *((c, -a) for c, a in by_gpu[gpu])], lower=-today.get(gpu, 0))
+                model.row([(change, 1.0), *by_gpu[gpu]], lower=today.get(gpu, 0))
+            model.row(moved, upper=limits.changes.most)
+
+    def _money(
+        self,
+        model: Model,
+        found: Purchases,
+        periods: Sequence[int],
+        weight: float,
+        around: Mapping[tuple[int, int], int] | None,
+    ) -> None:
+        """Start charges (around the cyclic day) and budgets."""
+        problem = self.prepared.problem
+        size = {line.id: (index, float(line.unit_gpus)) for index, line in enumerate(self.lines)}
+        spent: dict[int, Terms] = {
+            period: [
+                (found.units[period, index], float(line.usd_per_gpu_h * line.unit_gpus))
+                for index, line in enumerate(self.lines)
+            ]
+            + found.provides.get(self.prepared.api_at(period), [])
+            for period in periods
+        }
+        if len(periods) == self.prepared.periods > 1:
+            for start in problem.starts:
+                usd = float(start.usd_per_gpu)
+                cost = weight * usd if problem.limits.objective == "cost" else 0.0
+                mine = [size[name] for name in sorted(set(start.lines)) if name in size]
+                for place, period in enumerate(periods):
+                    more = model.column(0, INF, cost=cost)
+                    now = [(found.units[period, index], -units) for index, units in mine]
+                    before = [(found.units[periods[place - 1], index], units) for index, units in mine]
+                    model.row([(more, 1.0), *now, *before], lower=0)
+                    spent[period].append((more, usd))
+        elif around is not None and self.prepared.periods > 1:
+            self._starts_beside(model, found, periods[0], weight, around)
+        for budget in problem.limits.budgets:
+            if budget.every_period:
+                for period in periods:
+                    model.row(spent[period], upper=float(budget.usd_per_h) * self.keep)
+            elif len(periods) == self.prepared.periods:
+                every = [term for terms in spent.values() for term in terms]
+                model.row(every, upper=float(budget.usd_per_h) * len(periods) * self.keep)
+
+
+    def _starts_beside(
+        self,
+        model: Model,
+        found: Purchases,
+        period: int,
+        weight: float,
+        around: Mapping[tuple[int, int], int],
+    ) -> None:
+        problem, count = self.prepared.problem, self.prepared.periods
+        if problem.limits.objective != "cost":
+            return
+        size = {line.id: (index, line.unit_gpus) for index, line in enumerate(self.lines)}
+        for start in problem.starts:
+            mine = [size[name] for name in sorted(set(start.lines)) if name in size]
+            now = [(found.units[period, index], float(units)) for index, units in mine]
+            before, after = (
+                sum(around.get(((period + step) % count, index), 0) * units for index, units in mine)
+                for step in (-1, 1)
+            )
+            cost = weight * float(start.usd_per_gpu)
+            up, down = model.column(0, INF, cost=cost), model.column(0, INF, cost=cost)
+            model.row([(up, 1.0), *((c, -a) for c, a in now)], lower=-before)
+            model.row([(down, 1.0), *now], lower=after)
+
+
+def balance(
+    model: Model,
+    uses: Sequence[tuple[int, Terms]],
+    found: Purchases,
+    used: Floats | None = None,
+    penalties: Floats | None = None,
+) -> dict[int, int]:
+    """Rows by resource: what is used is at most what is provided.
+
+    Args:
+        model: where the rows go.
+        uses: resource and columns that use it; several entries of one resource are added up.
+        found: the purchases.
+        used: what else is used, by resource.
+        penalties: what a unit of use beyond the purchases counts, by resource; None: there is none.
+    """
+    by: dict[int, Terms] = {resource: [] for resource in {*found.provides, *found.constant}}
+    for resource, terms in uses:
+        by.setdefault(resource, []).extend(terms)
+    rows = {}
+    for resource in sorted(by):
+        given = [(column, -entry) for column, entry in found.provides.get(resource, [])]
+        fixed = 0.0 if used is None else float(used[resource])
+        if penalties is not None:
+            given.append((model.column(0, INF, cost=float(penalties[resource])), -1.0))
+        rows[resource] = model.row([*by[resource], *given], upper=found.constant.get(resource, 0.0) - fixed)
+    return rows

@@ -1,0 +1,70 @@
+"""What a fleet can serve at all, and in which way in each period. Loads without the solver."""
+
+from __future__ import annotations
+
+from planner.schema.choice import Option, Pool, Way
+from planner.schema.fleet import FleetDemand, FleetProblem, Site
+
+Barred = set[tuple[str, Way, int]]
+"""Workload, way and period: some bucket has no option."""
+
+
+def usable(problem: FleetProblem) -> list[Option]:
+    """Options that some line supplies at a site where their workload may stand."""
+    sites: dict[str, set[Site]] = {host.id: set() for host in problem.hosts}
+    for line in problem.lines:
+        sites[line.host].add(line.site)
+    allowed = {demand.pool: demand.sites for demand in problem.demands}
+    found = []
+    for option in problem.options:
+        if option.pool not in allowed:
+            continue
+        mine = allowed[option.pool]
+        if sites[option.supply] if mine is None else sites[option.supply] & set(mine):
+            found.append(option)
+    return found
+
+
+def barred_ways(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
+    """The ways that are closed in a period, and the ids of what stands in the way of a plan.
+
+    Ids (``unservable:W/B``) are given for workloads that have no way left in some period: buckets with
+    demand that no option of some pool serves. An outside supplier serves every bucket; deferrable work may
+    wait for a period in which it can be served.
+    """
+    unserved = _unserved(problem)
+    outside = {api.workload for api in problem.apis}
+    barred: Barred = set()
+    ids: dict[str, None] = {}
+    for workload in sorted({d.workload for d in problem.demands} - outside):
+        mine = [demand for demand in problem.demands if demand.workload == workload]
+        stuck: list[list[str]] = []
+        for t in range(problem.periods):
+            missing = {demand.pool: _missing(demand, unserved[demand.pool], t) for demand in mine}
+            closed = {_way(demand) for demand in mine if missing[demand.pool]}
+            barred |= {(workload, way, t) for way in closed}
+            if closed == {_way(demand) for demand in mine}:
+                stuck.append([bucket for buckets in missing.values() for bucket in buckets])
+        waits = all(demand.deferrable is not None for demand in mine)
+        if stuck and (not waits or len(stuck) == problem.periods):
+            ids |= dict.fromkeys(f"unservable:{workload}/{bucket}" for row in stuck for bucket in row)
+    return barred, tuple(ids)
+
+
+def _way(demand: FleetDemand) -> Way:
+    return demand.in_period(0).way
+
+
+def _unserved(problem: FleetProblem) -> dict[Pool, set[int]]:
+    """Buckets that no usable option serves."""
+    left = {demand.pool: set(range(len(demand.buckets))) for demand in problem.demands}
+    for option in usable(problem):
+        left[option.pool] -= {b for b, rate in enumerate(option.rates_rps) if rate > 0}
+    return left
+
+
+def _missing(demand: FleetDemand, unserved: set[int], period: int) -> list[str]:
+    work = demand.deferrable
+    if work is not None and not any(work.arrivals):
+        return []
+    return [demand.buckets[b] for b in sorted(unserved) if demand.demand_rps[period][b] > 0]

@@ -1,0 +1,227 @@
+"""A fleet problem written down a second time, straight from its definition, and solved by SCIP."""
+
+import itertools
+from collections import defaultdict
+
+from ortools.linear_solver import pywraplp
+
+
+class Direct:
+    """One variable for everything, one row for every sentence; slow, and for small problems only."""
+
+    def __init__(self, problem):
+        self.p = problem
+        self.s = pywraplp.Solver.CreateSolver("SCIP")
+        self.hosts = {host.id: host for host in problem.hosts}
+        self.n = {}
+        self.g = {}
+        self.api_usd = defaultdict(list)
+        self.levels = {}
+        for t in range(problem.periods):
+            for line in problem.lines:
+                units = self.s.IntVar(0, 10_000, "")
+                self.g[t, line.id] = units * line.unit_gpus
+        for line in problem.lines:
+            if line.term == "reserved":
+                for t in range(1, problem.periods):
+                    self.s.Add(self.g[t, line.id] == self.g[0, line.id])
+        self._levels()
+        for t in range(problem.periods):
+            for name in sorted({d.workload for d in problem.demands}):
+                self._workload(name, t)
+            self._balance(t)
+        self._limits()
+
+    def add(self, terms, low=None, high=None):
+        total = self.s.Sum([f * v for f, v in terms]) if terms else 0
+        if low is not None:
+            self.s.Add(total >= low)
+        if high is not None:
+            self.s.Add(total <= high)
+
+    def _levels(self):
+        done = set()
+        for d in self.p.demands:
+            if d.deferrable is None or d.workload in done:
+                continue
+            done.add(d.workload)
+            count = self.p.periods
+            into = defaultdict(list)
+            for start, arrived in enumerate(d.deferrable.arrivals):
+                flows = [self.s.NumVar(0, 1e6, "") for _ in range(d.deferrable.deadline)]
+                self.s.Add(self.s.Sum(flows) == float(arrived))
+                for step, flow in enumerate(flows):
+                    into[(start + step) % count].append(flow)
+            for t in range(count):
+                self.levels[d.workload, t] = self.s.Sum(into[t])
+
+    def _workload(self, name, t):
+        p, s = self.p, self.s
+        pools = [d for d in p.demands if d.workload == name]
+        apis = [api for api in p.apis if api.workload == name]
+        level = self.levels.get((name, t), 1)
+        ways = sorted({"serve" if d.role == "serve" else "split" for d in pools})
+        active = {way: s.BoolVar("") for way in ways}
+        total = s.Sum(list(active.values()))
+        s.Add(total <= 1) if apis else s.Add(total == 1)
+        buckets = range(len(pools[0].buckets))
+        part = {(way, b): s.NumVar(0, 100, "") for way in ways for b in buckets}
+        for b in buckets:
+            if not any(d.demand_rps[t][b] > 0 for d in pools):
+                continue
+            outside = [s.NumVar(0, 100, "") for _ in apis]
+            for api, taken in zip(apis, outside, strict=True):
+                self.api_usd[t].append(float(api.usd_per_h[t][b]) * taken)
+            s.Add(s.Sum([part[way, b] for way in ways]) + s.Sum(outside) == level)
+        for (way, _), served in part.items():
+            s.Add(served <= 100 * active[way])
+        used = {}
+        for d in pools:
+            way = "serve" if d.role == "serve" else "split"
+            used[d.role] = self._pool(d, t, active[way], {b: part[way, b] for b in buckets})
+        for coupling in p.couplings:
+            if coupling.workload == name:
+                for (a, x), (b, y) in itertools.product(used.get("prefill", []), used.get("decode", [])):
+                    wait = max(a.transfer_s or 0, b.transfer_s or 0)
+                    limit = coupling.ttft_limit_s
+                    late = limit is not None and a.ttft_s is not None and a.ttft_s + wait > limit
+                    if late or (a.kv and b.kv and a.kv != b.kv):
+                        s.Add(x + y <= 1)
+
+    def _pool(self, d, t, active, part):
+        p, s = self.p, self.s
+        options = [o for o in p.options if o.pool == d.pool]
+        most = 60
+        use, places = {}, {}
+        for o in options:
+            use[o.id] = s.BoolVar("")
+            places[o.id] = {site: s.IntVar(0, most, "") for site in p.sites_of(o)}
+            for site, n in places[o.id].items():
+                self.n[t, o.id, site] = n
+            s.Add(s.Sum(list(places[o.id].values())) <= most * use[o.id])
+            s.Add(s.Sum(list(places[o.id].values())) >= use[o.id])
+        total = s.Sum([n for mine in places.values() for n in mine.values()])
+        spares = d.spares.count
+        least = max(d.min_replicas, spares if d.spares.kind == "replicas" else 0)
+        s.Add(total >= least * active)
+        s.Add(total <= most * len(options) * active)
+        if not d.mix:
+            s.Add(s.Sum(list(use.values())) <= 1)
+        for o in options:
+            if o.replicas_from > 1:
+                s.Add(total >= o.replicas_from * use[o.id])
+            if o.replicas_to is not None:
+                s.Add(total <= o.replicas_to + most * len(options) * (1 - use[o.id]))
+        left = {o.id: s.Sum(list(places[o.id].values())) for o in options}
+        self._carry(d, t, options, part, left)
+        if spares and d.spares.kind == "per_option":
+            own = {name: n - spares * use[name] for name, n in left.items()}
+            for n in own.values():
+                s.Add(n >= 0)
+            self._carry(d, t, options, part, own)
+        if spares and d.spares.kind == "replicas":
+            assert spares == 1
+            for o in options:
+                self._carry(d, t, options, part, {**left, o.id: left[o.id] - use[o.id]})
+        if spares and d.spares.kind in ("zones", "providers"):
+            def key(site):
+                return site.provider if d.spares.kind == "providers" else site
+
+            parts = sorted({key(site) for mine in places.values() for site in mine})
+            for gone in itertools.combinations(parts, min(spares, len(parts))):
+                stay = {
+                    name: s.Sum([n for site, n in mine.items() if key(site) not in gone])
+                    for name, mine in places.items()
+                }
+                self._carry(d, t, options, part, stay)
+        return [(o, use[o.id]) for o in options]
+
+    def _carry(self, d, t, options, part, left):
+        s = self.s
+        loads = defaultdict(list)
+        for b, need in enumerate(d.demand_rps[t]):
+            if need > 0:
+                shares = []
+                for o in options:
+                    if o.rates_rps[b] > 0:
+                        y = s.NumVar(0, 100, "")
+                        shares.append(y)
+                        loads[o.id].append(float(need / o.rates_rps[b] / d.max_utilization) * y)
+                s.Add(s.Sum(shares) == part[b])
+        for o in options:
+            s.Add(s.Sum(loads[o.id]) <= left[o.id])
+
+    def _balance(self, t):
+        room = defaultdict(list)
+        options = {o.id: o for o in self.p.options}
+        for (period, name, site), n in self.n.items():
+            if period == t:
+                o = options[name]
+                room[o.supply, site].append(self.hosts[o.supply].room_gpus(o) * n)
+        for (host, site), terms in room.items():
+            given = [
+                float(1 - line.reserve) * self.g[t, line.id]
+                for line in self.p.lines
+                if (line.host, line.site) == (host, site)
+            ]
+            self.s.Add(self.s.Sum(terms) <= self.s.Sum(given))
+
+    def _limits(self):
+        p, s, limits = self.p, self.s, self.p.limits
+        options = {o.id: o for o in p.options}
+        cost, power, gpus = [], [], []
+        for t in range(p.periods):
+            spent = [float(line.usd_per_gpu_h) * self.g[t, line.id] for line in p.lines] + self.api_usd[t]
+            by_gpu = defaultdict(list)
+            for line in p.lines:
+                by_gpu[line.gpu].append(self.g[t, line.id])
+                if line.max_gpus is not None:
+                    s.Add(self.g[t, line.id] <= line.max_gpus)
+            for line in p.lines:
+                if line.max_share is not None:
+                    s.Add(self.g[t, line.id] <= float(line.max_share) * s.Sum(by_gpu[line.gpu]))
+            for gpu, stock in limits.stock_gpus.items():
+                s.Add(s.Sum(by_gpu[gpu]) <= stock)
+            for quota in limits.quotas:
+                s.Add(s.Sum([self.g[t, name] for name in quota.lines]) <= quota.gpus)
+            bought = s.Sum([self.g[t, line.id] for line in p.lines])
+            if limits.max_gpus is not None:
+                s.Add(bought <= limits.max_gpus)
+            if limits.changes is not None:
+                moved = []
+                for gpu in {*by_gpu, *limits.changes.today_gpus}:
+                    x = s.NumVar(0, 1e6, "")
+                    moved.append(x)
+                    today = limits.changes.today_gpus.get(gpu, 0)
+                    s.Add(x >= s.Sum(by_gpu[gpu]) - today)
+                    s.Add(x >= today - s.Sum(by_gpu[gpu]))
+                s.Add(s.Sum(moved) <= limits.changes.most)
+            for start in p.starts:
+                more = s.NumVar(0, 1e6, "")
+                now = s.Sum([self.g[t, name] for name in start.lines])
+                before = s.Sum([self.g[(t - 1) % p.periods, name] for name in start.lines])
+                s.Add(more >= now - before)
+                spent.append(float(start.usd_per_gpu) * more)
+            watts = s.Sum([float(options[o].power_w) * n for (u, o, _), n in self.n.items() if u == t])
+            if limits.power_w is not None:
+                s.Add(watts <= float(limits.power_w))
+            for budget in limits.budgets:
+                if budget.every_period:
+                    s.Add(s.Sum(spent) <= float(budget.usd_per_h))
+            cost.extend(spent)
+            power.append(watts)
+            gpus.append(bought)
+        for budget in limits.budgets:
+            if not budget.every_period:
+                s.Add(s.Sum(cost) <= float(budget.usd_per_h) * p.periods)
+        for gpu in limits.must_use:
+            s.Add(s.Sum([n for (_, o, _), n in self.n.items() if options[o].gpu == gpu]) >= 1)
+        s.Minimize(s.Sum({"cost": cost, "power": power, "gpus": gpus}[limits.objective]))
+
+    def value(self):
+        """The least objective; None where there is no plan."""
+        status = self.s.Solve()
+        if status == pywraplp.Solver.OPTIMAL:
+            return self.s.Objective().Value()
+        assert status == pywraplp.Solver.INFEASIBLE, status
+        return None

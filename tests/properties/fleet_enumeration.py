@@ -1,0 +1,263 @@
+"""Every plan of a tiny fleet tried: slow, independent of the solver, exact.
+
+Replicas are enumerated by option, site, workload and period; what carries a demand is decided by duality (see
+`enumeration`). Purchases are enumerated by line; periods are joined by going around the day.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from fractions import Fraction
+
+from enumeration import carries, losses, most, pool_rows
+
+ZERO = Fraction(0)
+
+
+def best_value(problem):
+    """The smallest objective of any plan, or None."""
+    rooms = [_rooms(problem, t) for t in range(problem.periods)]
+    if any(not room for room in rooms):
+        return None
+    kept = [line for line in problem.lines if line.term == "reserved"]
+    best = None
+    for held in itertools.product(*(_amounts(line) for line in kept)):
+        fixed = {line.id: gpus for line, gpus in zip(kept, held, strict=True)}
+        value = _around(problem, [_purchases(problem, fixed, room) for room in rooms])
+        if value is not None and (best is None or value < best):
+            best = value
+    return best
+
+
+def effort(problem):
+    """How many plans of one period, and how many sets of GPUs, the enumeration looks at."""
+    rows, bought = 1, 1
+    for demand in problem.demands:
+        options = [o for o in problem.options if o.pool == demand.pool]
+        for t in range(problem.periods):
+            tops = most(_asked(demand, t), options)
+            places = [len(problem.sites_of(option)) for option in options]
+            rows = max(rows, math.prod(math.comb(n + p, p) for n, p in zip(tops, places, strict=True)))
+    for line in problem.lines:
+        bought *= len(_amounts(line))
+    return rows ** len({d.workload for d in problem.demands}), bought
+
+
+def _amounts(line):
+    return range(0, line.max_gpus + 1, line.unit_gpus)
+
+
+# -- replicas -----------------------------------------------------------------------------------------------
+
+
+def _asked(demand, t):
+    asked = demand.in_period(t)
+    least = asked.spares.count if asked.spares.kind == "replicas" else 0
+    return dataclasses.replace(asked, min_replicas=max(asked.min_replicas, least))
+
+
+def _rooms(problem, t):
+    """(GPUs needed by host and site, GPU types in use) -> least power, of every set of replicas."""
+    joined = {((), frozenset()): ZERO}
+    for workload in sorted({demand.workload for demand in problem.demands}):
+        mine = _of_workload(problem, workload, t)
+        longer = {}
+        for (room, used), power in joined.items():
+            for (more, types), watts in mine.items():
+                needs = dict(room)
+                for place, gpus in more:
+                    needs[place] = needs.get(place, 0) + gpus
+                key = (tuple(sorted(needs.items())), used | types)
+                longer[key] = min(longer.get(key, power + watts), power + watts)
+        joined = longer
+    return joined
+
+
+def _of_workload(problem, workload, t):
+    demands = [demand for demand in problem.demands if demand.workload == workload]
+    found = {}
+    for way in sorted({demand.in_period(t).way for demand in demands}):
+        pools = [_pool(problem, demand, t) for demand in demands if demand.in_period(t).way == way]
+        for combo in itertools.product(*pools):
+            counts = {option: n for row in combo for option, n in row if n}
+            if not _pairs(problem, workload, counts):
+                continue
+            for placed in itertools.product(*(_splits(problem, o, n) for o, n in counts.items())):
+                room, power = {}, ZERO
+                for (option, count), split in zip(counts.items(), placed, strict=True):
+                    power += option.power_w * count
+                    host = next(host for host in problem.hosts if host.id == option.supply)
+                    for site, number in split:
+                        place = (host.id, site)
+                        room[place] = room.get(place, 0) + host.room_gpus(option) * number
+                key = (tuple(sorted(room.items())), frozenset(o.gpu for o in counts))
+                found[key] = min(found.get(key, power), power)
+    return found
+
+
+def _splits(problem, option, count):
+    sites = problem.sites_of(option)
+    for parts in itertools.product(range(count + 1), repeat=len(sites)):
+        if sum(parts) == count:
+            yield [(site, n) for site, n in zip(sites, parts, strict=True) if n]
+
+
+def _pool(problem, demand, t):
+    """Every fine set of replicas of one pool."""
+    asked = _asked(demand, t)
+    options = [o for o in problem.options if o.pool == demand.pool and problem.sites_of(o)]
+    decisive = pool_rows(asked, options) if any(asked.demand_rps) else []
+    tops = most(asked, options)
+    reach = max((o.replicas_from for o in options), default=1)
+    return [
+        list(zip(options, counts, strict=True))
+        for counts in itertools.product(*(range(max(top, reach) + 1) for top in tops))
+        if _fine(asked, options, decisive, counts)
+    ]
+
+
+def _fine(asked, options, decisive, counts):
+    total = sum(counts)
+    if total < asked.min_replicas or (not asked.mix and sum(n > 0 for n in counts) > 1):
+        return False
+    if any(n and not option.holds_for(total) for option, n in zip(options, counts, strict=True)):
+        return False
+    spares = asked.spares.count
+    if asked.spares.kind == "per_option":
+        if any(0 < n < spares for n in counts):
+            return False
+        return carries(decisive, [max(0, n - spares) for n in counts])
+    left = ([n - gone for n, gone in zip(counts, lost, strict=True)] for lost in losses(counts, spares))
+    return all(carries(decisive, rest) for rest in left)
+
+
+def _pairs(problem, workload, counts):
+    for coupling in (c for c in problem.couplings if c.workload == workload):
+        for p, d in itertools.product(counts, counts):
+            if (p.role, d.role) != ("prefill", "decode"):
+                continue
+            if p.kv and d.kv and p.kv != d.kv:
+                return False
+            limit = coupling.ttft_limit_s
+            if limit is not None and p.ttft_s + max(p.transfer_s, d.transfer_s) > limit:
+                return False
+    return True
+
+
+# -- purchases ----------------------------------------------------------------------------------------------
+
+
+def _purchases(problem, fixed, rooms):
+    """(GPUs by line, types in use) -> least power, of everything that may be bought in one period."""
+    free = [line for line in problem.lines if line.term != "reserved"]
+    found = {}
+    for amounts in itertools.product(*(_amounts(line) for line in free)):
+        bought = {**fixed, **{line.id: gpus for line, gpus in zip(free, amounts, strict=True)}}
+        if not _allowed(problem, bought):
+            continue
+        space = {}
+        for line in problem.lines:
+            place = (line.host, line.site)
+            space[place] = space.get(place, ZERO) + (1 - line.reserve) * bought[line.id]
+        for (room, used), power in rooms.items():
+            if all(gpus <= space.get(place, 0) for place, gpus in room) and _powered(problem, power):
+                key = (tuple(sorted(bought.items())), used & set(problem.limits.must_use))
+                found[key] = min(found.get(key, power), power)
+    return found
+
+
+def _powered(problem, power):
+    return problem.limits.power_w is None or power <= problem.limits.power_w
+
+
+def _allowed(problem, bought):
+    limits, types = problem.limits, {}
+    for line in problem.lines:
+        types[line.gpu] = types.get(line.gpu, 0) + bought[line.id]
+    if any(
+        line.max_share is not None and bought[line.id] > line.max_share * types[line.gpu]
+        for line in problem.lines
+    ):
+        return False
+    if any(types.get(gpu, 0) > stock for gpu, stock in limits.stock_gpus.items()):
+        return False
+    if any(sum(bought[line] for line in quota.lines) > quota.gpus for quota in limits.quotas):
+        return False
+    if limits.max_gpus is not None and sum(types.values()) > limits.max_gpus:
+        return False
+    if limits.changes is None:
+        return True
+    today = limits.changes.today_gpus
+    return sum(abs(types.get(g, 0) - today.get(g, 0)) for g in {*types, *today}) <= limits.changes.most
+
+
+# -- the day ------------------------------------------------------------------------------------------------
+
+
+def _around(problem, periods):
+    """The best way around the day: from every first purchase through all periods back to it."""
+    if any(not period for period in periods):
+        return None
+    tied = problem.periods > 1 and bool(problem.starts)
+    budgets = [b.usd_per_h * problem.periods for b in problem.limits.budgets if not b.every_period]
+    step = _Step(problem, tied)
+    ends = []
+    for first in list(periods[0]) if tied else [None]:
+        states = {(first and first[0], frozenset()): {(ZERO, ZERO)}}
+        for t, period in enumerate(periods):
+            # The last period comes before the first: its charge is added when the circle closes.
+            entered = tied and t == 0
+            states = _next_states(states, period, None if entered else step, tied, first if entered else None)
+        for (bought, used), totals in states.items():
+            if not used.issuperset(problem.limits.must_use):
+                continue
+            closing = step(bought, first[0], periods[0][first]) if tied else (ZERO, ZERO)
+            for value, usd in totals if closing is not None else ():
+                if all(usd + closing[1] <= budget for budget in budgets):
+                    ends.append(value + closing[0])
+    return min(ends, default=None)
+
+
+class _Step:
+    """(Objective, USD) of one period after another one; None over budget."""
+
+    def __init__(self, problem, tied):
+        self.objective = problem.limits.objective
+        self.prices = {line.id: line.usd_per_gpu_h for line in problem.lines}
+        self.starts = problem.starts if tied else ()
+        self.caps = [budget.usd_per_h for budget in problem.limits.budgets if budget.every_period]
+
+    def __call__(self, before, entry, power):
+        bought = dict(entry)
+        usd = sum((self.prices[line] * gpus for line, gpus in entry), ZERO)
+        for start in self.starts:
+            held = dict(before)
+            usd += start.usd_per_gpu * max(0, sum(bought[n] - held[n] for n in start.lines))
+        if any(usd > cap for cap in self.caps):
+            return None
+        return {"cost": usd, "gpus": Fraction(sum(bought.values())), "power": power}[self.objective], usd
+
+
+def _next_states(states, period, step, tied, only):
+    """States after one more period; ``step`` is None where the first period is only entered."""
+    found = {}
+    for (before, used), totals in states.items():
+        for (bought, types), power in period.items():
+            if only is not None and (bought, types) != only:
+                continue
+            added = (ZERO, ZERO) if step is None else step(before, bought, power)
+            if added is None:
+                continue
+            key = (bought if tied else None, used | types)
+            found.setdefault(key, set()).update((v + added[0], usd + added[1]) for v, usd in totals)
+    return {key: _undominated(totals) for key, totals in found.items()}
+
+
+def _undominated(totals):
+    kept = []
+    for value, usd in sorted(totals):
+        if not kept or usd < kept[-1][1]:
+            kept.append((value, usd))
+    return set(kept)
