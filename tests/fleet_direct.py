@@ -88,7 +88,7 @@ class Direct:
                     if late or (a.kv and b.kv and a.kv != b.kv):
                         s.Add(x + y <= 1)
 
-    def _pool(self, d, t, active, part):
+    def _pool(self, d, t, active, part):  # noqa: C901 one sentence after the other
         p, s = self.p, self.s
         options = [o for o in p.options if o.pool == d.pool]
         most = 60
@@ -124,6 +124,7 @@ class Direct:
             for o in options:
                 self._carry(d, t, options, part, {**left, o.id: left[o.id] - use[o.id]})
         if spares and d.spares.kind in ("zones", "providers"):
+
             def key(site):
                 return site.provider if d.spares.kind == "providers" else site
 
@@ -166,7 +167,7 @@ class Direct:
             ]
             self.s.Add(self.s.Sum(terms) <= self.s.Sum(given))
 
-    def _limits(self):
+    def _limits(self):  # noqa: C901 one sentence after the other
         p, s, limits = self.p, self.s, self.p.limits
         options = {o.id: o for o in p.options}
         cost, power, gpus = [], [], []

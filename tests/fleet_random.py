@@ -5,8 +5,19 @@ from fractions import Fraction
 
 from planner.schema.choice import Coupling, Option, Spares
 from planner.schema.fleet import (
-    Api, Budget, Changes, Deferrable, FleetDemand, FleetLimits, FleetProblem, Host, Line, Quota, Site, StartCharge,
-)  # fmt: skip
+    Api,
+    Budget,
+    Changes,
+    Deferrable,
+    FleetDemand,
+    FleetLimits,
+    FleetProblem,
+    Host,
+    Line,
+    Quota,
+    Site,
+    StartCharge,
+)
 
 SITES = (Site("p", "r", "a"), Site("p", "r", "b"), Site("q", "r", "a"))
 
@@ -59,16 +70,14 @@ def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis)
         arrivals = tuple(Fraction(r.randint(0, 4), 4) for _ in range(periods))
         waits = Deferrable(arrivals, r.randint(1, periods))
     mix = r.random() < 0.8
+    live = [[r.random() < 0.75 or t == k == 0 for k in range(len(buckets))] for t in range(periods)]
     for role in ways:
-        rates = [
-            tuple(Fraction(r.choice([0, 3, 6, 9]) if t or k else r.randint(1, 9)) for k in range(len(buckets)))
-            for t in range(periods)
-        ]
+        rates = [tuple(Fraction(r.choice([2, 3, 6, 9]) * on) for on in row) for row in live]
         allowed = tuple(sites[:1]) if len(sites) > 1 and r.random() < 0.2 else None
         demands.append(
             FleetDemand(
-                name, role, tuple(rates), buckets, r.choice([Fraction(1), Fraction(9, 10)]), r.choice([0, 1, 2]),
-                spares, mix, allowed, waits,
+                name, role, tuple(rates), buckets, r.choice([Fraction(1), Fraction(9, 10)]),
+                r.choice([0, 1, 2]), spares, mix, allowed, waits,
             )
         )  # fmt: skip
         for index in range(r.choice([1, 2, 3])):
@@ -77,7 +86,10 @@ def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis)
             options.append(
                 Option(
                     f"{name}/{role}/{index}", name, role, host.id, host.gpu, r.choice([1, 2, 4]),
-                    tuple(Fraction(r.choice([0, 1, 2, 3, 5, 7]) if r.random() < 0.3 else r.randint(2, 7)) for _ in buckets),
+                    tuple(
+                        Fraction(r.choice([0, 1, 2, 3, 5, 7]) if r.random() < 0.3 else r.randint(2, 7))
+                        for _ in buckets
+                    ),
                     power_w=Fraction(r.randint(1, 9)),
                     ttft_s=Fraction(r.randint(1, 5), 10) if role == "prefill" else None,
                     transfer_s=Fraction(r.randint(0, 3), 10) if role != "serve" else None,

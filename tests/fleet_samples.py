@@ -12,7 +12,15 @@ TERMS = {"owned": 0.25, "reserved": 0.6, "on_demand": 1.0, "spot": 0.5}
 
 
 def fleet(
-    workloads=20, buckets=10, gpus=15, periods=1, *, seed=1, start_usd=Fraction(0), mean_gpus=100.0, limits=None
+    workloads=20,
+    buckets=10,
+    gpus=15,
+    periods=1,
+    *,
+    seed=1,
+    start_usd=Fraction(0),
+    mean_gpus=100.0,
+    limits=None,
 ):
     """Replicas of 1 to 8 GPUs; scarce owned GPUs, spot for at most half, spares on about 40 % of the work.
 
@@ -34,7 +42,9 @@ def fleet(
     for gpu in types:
         room = round(workloads * mean_gpus / gpus)
         for term, part in TERMS.items():
-            most = {"owned": rng.randint(0, room // 4), "reserved": None, "on_demand": None, "spot": room}[term]
+            most = {"owned": rng.randint(0, room // 4), "reserved": None, "on_demand": None, "spot": room}[
+                term
+            ]
             lines.append(
                 Line(
                     f"{gpu}/{term}", gpu, gpu, term, _rounded(price[gpu] * part * rng.uniform(0.9, 1.1), 100),
@@ -44,18 +54,23 @@ def fleet(
     options, demands = [], []
     for number in range(workloads):
         name = f"w{number:02d}"
+        least = rng.choice([1, 1, 2, 4])  # GPUs that hold the model
         need = [mean_gpus / buckets * rng.uniform(0.3, 1.7) for _ in range(buckets)]
         for gpu in types:
             fits = [rng.uniform(0.5, 1.5) * (rng.random() > 0.1) for _ in range(buckets)]
             for size in (1, 2, 4, 8):
-                if rng.random() < 0.75:
+                if size >= least and rng.random() < 0.75:
                     gain = speed[gpu] * size ** rng.uniform(0.85, 1.03)
                     rates = [
-                        _rounded(gain * fit * rng.uniform(0.97, 1.03) * (size > 1 or rng.random() > 0.2), 1000)
+                        _rounded(
+                            gain * fit * rng.uniform(0.97, 1.03) * (size > 1 or rng.random() > 0.2), 1000
+                        )
                         for fit in fits
                     ]
                     if any(rates):
-                        options.append(Option(f"{name}/{gpu}/{size}", name, "serve", gpu, gpu, size, tuple(rates)))
+                        options.append(
+                            Option(f"{name}/{gpu}/{size}", name, "serve", gpu, gpu, size, tuple(rates))
+                        )
         phase, depth = rng.uniform(0, 24), rng.uniform(0.3, 0.8)
         demand = tuple(
             tuple(_rounded(d * _hour(t, periods, phase, depth) * rng.uniform(0.95, 1.05), 1000) for d in need)
@@ -63,17 +78,21 @@ def fleet(
         )
         spares = Spares("per_option", 1) if rng.random() < 0.4 else Spares()
         demands.append(
-            FleetDemand(name, "serve", demand, tuple(f"b{b}" for b in range(buckets)), Fraction(9, 10), 1, spares)
+            FleetDemand(
+                name, "serve", demand, tuple(f"b{b}" for b in range(buckets)), Fraction(9, 10), 1, spares
+            )
         )
     total = round(workloads * mean_gpus)
     quotas = tuple(
-        Quota(f"quota:q{k}", tuple(line.id for line in lines if int(line.gpu[3:]) % 2 == k), total) for k in range(2)
+        Quota(f"quota:q{k}", tuple(line.id for line in lines if int(line.gpu[3:]) % 2 == k), total)
+        for k in range(2)
     )
     starts = ()
     if start_usd:
         sold = tuple(line.id for line in lines if line.term in ("on_demand", "spot"))
         starts = tuple(
-            StartCharge(tuple(name for name in sold if name.startswith(f"{gpu}/")), start_usd) for gpu in types
+            StartCharge(tuple(name for name in sold if name.startswith(f"{gpu}/")), start_usd)
+            for gpu in types
         )
     return FleetProblem(
         periods, tuple(options), tuple(hosts), tuple(lines), tuple(demands),

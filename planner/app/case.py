@@ -151,7 +151,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
 def lengths_of(
     workload: Workload, folder: Path, catalog: Catalog
 ) -> tuple[Lengths | None, TraceLengths | None]:
-    """Lengths of a workload, its own, its archetype's or its trace's (None: sessions), and the file they name."""
+    """Lengths of a workload (its own, its archetype's, its trace's; None: sessions), and the file meant."""
     archetype = catalog.archetype(workload.archetype) if workload.archetype else None
     stated = workload.lengths or (archetype.lengths if archetype else None)
     trace = workload.demand.trace

@@ -173,6 +173,7 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
         limited_by=part.evaluation.capacities.limited_by[index],
         usd_per_hour=float(case.usd_per_h),
         site=case.site,
+        slice=item.accelerator.id.partition(":")[2] or None,
         kv_usage=_kv_usage(part, index, fit, operating.get("concurrency")),
         **operating,
     )

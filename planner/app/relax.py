@@ -26,6 +26,10 @@ _GIVEN = (
 
 def relax(session: Session, run: Run) -> Plan:
     """The plan with its conflicts and relaxations where there is none, or the price of every limit."""
+    if is_fleet(session.problem):
+        from planner.app.fleet.ask import relax_fleet
+
+        return relax_fleet(session, run)
     return with_reasons(session, session.plan(run), run)
 
 
@@ -33,10 +37,6 @@ def with_reasons(session: Session, plan: Plan, run: Run) -> Plan:
     """A plan document with the reasons that its status calls for."""
     if plan.status == "unknown":
         return plan
-    if is_fleet(session.problem):
-        from planner.app.fleet.ask import with_fleet_reasons
-
-        return with_fleet_reasons(session, plan, run)
     oracle = Oracle(asker_of(session, run))
     if plan.status != "infeasible":
         with run.step("prices", "pricing every limit"):

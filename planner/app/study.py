@@ -13,6 +13,7 @@ import numpy as np
 from planner.app.case import Case, Enumerated, Evaluated, Selected, enumerated, evaluated, prepare, selected
 from planner.app.demands import limits as market_limits
 from planner.app.demands import pool_demand, refuse_unsupported, roles
+from planner.app.fleet.shape import places_matter
 from planner.app.split import options_apart, split_evaluated
 from planner.candidates.demand import spares
 from planner.candidates.market import lots as market_lots
@@ -98,7 +99,9 @@ class Study:
             InputError: nothing can be bought, or something that this version does not search.
         """
         refuse_unsupported(problem, self.catalog.engine, self.where)
-        lots = market_lots(problem.fleet, self.catalog.accelerator, self.catalog.price_lists)
+        lots = market_lots(
+            problem.fleet, self.catalog.accelerator, self.catalog.price_lists, places_matter(problem)
+        )
         priceless = unpriced(problem.fleet, self.catalog.accelerator, lots)
         if not lots:
             named = f" among {', '.join(priceless)}" if priceless else ""

@@ -22,8 +22,6 @@ class ClassRates:
     candidates: Candidates
     micro_rps: IntArray
     """[configuration, class]: largest rate in millionths of a request per second; 0 = cannot serve it."""
-    batches: IntArray
-    """[configuration, class]: the batch that this takes."""
     penalties: IntArray
     """Departures from preferences."""
 
@@ -41,11 +39,11 @@ def class_rates(evaluations: Sequence[Evaluation | None], admitted: Sequence[Boo
     """
     place: dict[str, int] = {}
     parts: list[tuple[Candidates, BoolArray]] = []
-    columns: list[tuple[IntArray, IntArray, IntArray]] = []
+    columns: list[tuple[IntArray, IntArray]] = []
     penalties: list[IntArray] = []
     for evaluation, allowed in zip(evaluations, admitted, strict=True):
         if evaluation is None:
-            columns.append((np.zeros(0, dtype=np.int64),) * 3)
+            columns.append((np.zeros(0, dtype=np.int64),) * 2)
             continue
         found = evaluation.capacities
         usable = np.flatnonzero(allowed & (found.max_batch > 0) & (found.rate_rps > 0.0))
@@ -60,14 +58,14 @@ def class_rates(evaluations: Sequence[Evaluation | None], admitted: Sequence[Boo
             parts.append((evaluation.candidates, new))
             penalties.append(evaluation.penalties[new])
         rows = np.array([place[name] for name in names], dtype=np.int64)
-        columns.append((rows, rates, found.max_batch[usable]))
+        columns.append((rows, rates))
     if not place:
         return None
-    rate, batch = (np.zeros((len(place), len(columns)), dtype=np.int64) for _ in range(2))
-    for number, (rows, rates, batches) in enumerate(columns):
-        rate[rows, number], batch[rows, number] = rates, batches
+    micro = np.zeros((len(place), len(columns)), dtype=np.int64)
+    for number, (rows, rates) in enumerate(columns):
+        micro[rows, number] = rates
     candidates = joined([subset(whole, keep) for whole, keep in parts])
-    return ClassRates(candidates, rate, batch, np.concatenate(penalties))
+    return ClassRates(candidates, micro, np.concatenate(penalties))
 
 
 def charged(
@@ -122,7 +120,6 @@ def class_options(
         for row in room[_undominated(rates.micro_rps[at[room]])]:
             index = int(at[row])
             lot = int(candidates.placed_lot[row])
-            served = rates.micro_rps[index] > 0
             option = replica_option(
                 workload,
                 candidates,
@@ -131,7 +128,7 @@ def class_options(
                 int(units[row]),
                 whole_servers,
                 tuple(Fraction(int(rate), MICRO) for rate in rates.micro_rps[index]),
-                f" batch{int(rates.batches[index][served].min())}",
+                "",  # The batch depends on the classes that a pool serves.
                 -float(rates.penalties[index]),
             )
             found[option.id] = (option, Placed(workload, index, lot))

@@ -113,6 +113,8 @@ class _Builder:
 
     def add_stages(self, site: int) -> None:
         """Add pipelines where a single unit does not hold the model, or has no fast link to share it."""
+        if self.sites[site].lot.slices > 1:
+            return  # Slices have no link to each other.
         free = self.space.stages_always or self.sites[site].lot.accelerator.link.kind == "none"
         formats = {
             item.format.id

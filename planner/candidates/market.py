@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from planner.schema.accelerator import AcceleratorLink, Partition
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator, Offer, PriceList
 from planner.schema.catalog_index import folded
@@ -20,6 +21,7 @@ def lots(
     fleet: Fleet,
     find: Callable[[str], Accelerator | None],
     price_lists: Iterable[PriceList],
+    by_place: bool = False,
 ) -> tuple[Lot, ...]:
     """Every lot that the fleet may buy, cheapest first among equals.
 
@@ -33,6 +35,7 @@ def lots(
         fleet: the problem's fleet.
         find: accelerator by id or alias.
         price_lists: of the catalog.
+        by_place: places matter, so the cheapest instance of each provider and region stays.
     """
     named = _named(fleet, find)
     offers = _offers(fleet, price_lists)
@@ -43,12 +46,64 @@ def lots(
         own = [pair for pair in offers if find_id(find, pair[1].accelerator) == accelerator.id]
         by_gpu = accelerator.id in prices or accelerator.id in stocked or fleet.purchase == "gpu"
         if not by_gpu:
-            result += _instances(accelerator, name, own)
+            result += _instances(accelerator, name, own, by_place)
             continue
         price = prices[accelerator.id] if accelerator.id in prices else _cheapest(own)
         if price is not None:
             result.append(_servers(fleet, accelerator, name, price))
-    return _told_apart(result)
+    return _told_apart([*result, *_sliced(fleet, find, result)])
+
+
+def _sliced(fleet: Fleet, find: Callable[[str], Accelerator | None], whole: Sequence[Lot]) -> Iterable[Lot]:
+    """The hardware slices that the fleet allows, as lots of their own on the same devices."""
+    for name, wanted in fleet.slices.items():
+        for lot in whole:
+            if lot.accelerator.id != find_id(find, name):
+                continue
+            for part in lot.accelerator.partitions:
+                if part.name in wanted:
+                    yield replace(
+                        lot,
+                        id=f"{lot.id}/{part.name}",
+                        accelerator=slice_of(lot.accelerator, part),
+                        unit_gpus=1,
+                        group_limit_gpus=1,
+                        fast_link=False,
+                        link_gpus=1,
+                        purchase="gpu",
+                        usd_per_unit_h=lot.usd_per_gpu_h / part.per_device,
+                        slices=part.per_device,
+                        whole=lot.id,
+                    )
+
+
+def slice_of(accelerator: Accelerator, part: Partition) -> Accelerator:
+    """A slice as an accelerator: its part of memory, bandwidth, units and power, and no link.
+
+    Isolation is the hardware's: nothing that runs on another slice changes these numbers.
+    """
+    memory = Decimal(part.memory_eighths) / 8
+    units = Decimal(part.compute_sevenths) / 7
+    compute, power = accelerator.compute, accelerator.power
+    rates = {
+        key: None if (rate := getattr(compute, key)) is None else rate * units
+        for key in ("bf16", "fp8", "int8", "fp4")
+    }
+    return accelerator.model_copy(
+        update={
+            "id": f"{accelerator.id}:{part.name}",
+            "memory": accelerator.memory.model_copy(
+                update={
+                    "reported": accelerator.memory.reported * memory,
+                    "bandwidth": accelerator.memory.bandwidth * memory,
+                }
+            ),
+            "compute": compute.model_copy(update=rates),
+            "link": AcceleratorLink(kind="none", domain=1, source=accelerator.link.source),
+            "power": None if power is None else power.model_copy(update={"tdp": power.tdp / part.per_device}),
+            "partitions": (),
+        }
+    )
 
 
 def unpriced(
@@ -132,12 +187,15 @@ def _cheapest(offers: list[tuple[str, Offer]]) -> Decimal | None:
     return min((offer.on_demand / offer.gpus for _, offer in offers), default=None)
 
 
-def _instances(accelerator: Accelerator, name: str, offers: list[tuple[str, Offer]]) -> list[Lot]:
-    best: dict[tuple[int, bool], tuple[str, Offer]] = {}
+def _instances(
+    accelerator: Accelerator, name: str, offers: list[tuple[str, Offer]], by_place: bool
+) -> list[Lot]:
+    best: dict[tuple[int, bool, str, str], tuple[str, Offer]] = {}
     for provider, offer in sorted(
         offers, key=lambda pair: (pair[1].on_demand, pair[0], pair[1].region, pair[1].instance)
     ):
-        best.setdefault((offer.gpus, offer.bridged), (provider, offer))
+        place = (provider, offer.region) if by_place else ("", "")
+        best.setdefault((offer.gpus, offer.bridged, *place), (provider, offer))
     return [_instance(accelerator, name, *pair) for pair in best.values()]
 
 

@@ -45,13 +45,13 @@ def _crowded(
     """Hosts at sites where fewer GPUs are bought (less their reserve) than replicas take."""
     hosts = {host.id: host for host in problem.hosts}
     options = {option.id: option for option in problem.options}
-    taken: dict[tuple[str, Site], int] = defaultdict(int)
+    taken: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
     for (name, site), count in period.counts.items():
         option = options[name]
         taken[option.supply, site] += hosts[option.supply].room_gpus(option) * count
     for (host, site), gpus in taken.items():
         if gpus > room.get((host, site), _NONE):
-            yield f"balance:{host} at {site}: {gpus} of {float(room.get((host, site), _NONE))} GPUs"
+            yield f"balance:{host} at {site}: {float(gpus)} of {float(room.get((host, site), _NONE))} GPUs"
 
 
 def broken_market(problem: FleetProblem, periods: Sequence[PeriodChoice], totals: Totals) -> Iterator[str]:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.constraints.shares import best_split
-from planner.constraints.ways import ways_by_workload
+from planner.explain.near_split import near_factor
+from planner.explain.pools_taken import pools_taken
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
 
 _NONE, _ALL = Fraction(0), Fraction(1)
+_NEAR = 1e-6
+"""Floating point does not tell whether all is carried where it comes so near."""
 Counts = Mapping[str, int]
 """Replicas by option id, over all sites."""
 
@@ -38,16 +41,32 @@ class Carrying:
     """
 
     def __init__(
-        self, problem: FleetProblem, choice: FleetChoice, headroom: Mapping[str, Fraction] | None = None
+        self,
+        problem: FleetProblem,
+        choice: FleetChoice,
+        headroom: Mapping[str, Fraction] | None = None,
+        exact: bool = True,
     ) -> None:
-        """Keep the question and the answer; ``headroom`` by workload, as 0.2 in demand x 1.2."""
+        """Keep the question and the answer.
+
+        Args:
+            problem: the question.
+            choice: its answer.
+            headroom: by workload, as 0.2 in demand x 1.2.
+            exact: False: to about nine digits, and faster; whether all is carried is exact still.
+        """
+        self._exact = exact
         self.problem = problem
         self.choice = choice
         self.options = {option.id: option for option in problem.options}
+        self._members: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for option in problem.options:
+            self._members[option.pool].append(option.id)
         self._headroom = headroom or {}
         self._apis = {api.id for api in problem.apis}
         self._known: dict[tuple[object, ...], Fraction] = {}
         self._asked: dict[tuple[int, bool], list[tuple[FleetDemand, tuple[Fraction, ...]]]] = {}
+        self._summed: dict[tuple[object, ...], tuple[Fraction, Fraction]] = {}
         self._own: dict[tuple[object, ...], tuple[Fraction, ...]] = {}
 
     def counts(self, period: int) -> dict[str, int]:
@@ -63,16 +82,26 @@ class Carrying:
             supplier: False: the outside supplier takes nothing.
         """
         found: dict[str, Carried] = {}
-        for demand, own_rps in self.pools(period, supplier):
-            whole, own = sum(self.asked_rps(demand, period), _NONE), sum(own_rps, _NONE)
+        for demand, _ in self.pools(period, supplier):
+            whole, part = self._sums(demand, period, supplier)
             factor = self.factor(demand, period, counts, supplier)
-            loose = factor * (1 + self._headroom.get(demand.workload, _NONE))
-            share, plain = (1 - own / whole * (1 - min(_ALL, f)) for f in (factor, loose))
+            share = plain = _ALL
+            if factor < 1:
+                loose = factor * (1 + self._headroom.get(demand.workload, _NONE))
+                share, plain = 1 - part * (1 - factor), 1 - part * (1 - min(_ALL, loose))
             other = found.get(demand.workload)
             if other is not None:
                 share, plain = min(share, other.share), min(plain, other.plain)
             found[demand.workload] = Carried(demand.workload, share, plain, whole)
         return tuple(found.values())
+
+    def _sums(self, demand: FleetDemand, period: int, supplier: bool) -> tuple[Fraction, Fraction]:
+        """The pool's demand over all buckets, and the part of it that its replicas must carry."""
+        key = (demand.pool, period, supplier)
+        if key not in self._summed:
+            whole = sum(self.asked_rps(demand, period), _NONE)
+            self._summed[key] = whole, sum(self._own_rps(demand, period, supplier), _NONE) / whole
+        return self._summed[key]
 
     def pools(self, period: int, supplier: bool = True) -> Sequence[tuple[FleetDemand, tuple[Fraction, ...]]]:
         """Pools that the plan uses in a period, with the rates that their replicas must carry by bucket.
@@ -84,7 +113,7 @@ class Carrying:
         if key not in self._asked:
             self._asked[key] = [
                 (demand, self._own_rps(demand, period, supplier))
-                for demand in self._taken(period)
+                for demand in pools_taken(self.problem, self.choice.periods[period])
                 if any(self.asked_rps(demand, period))
             ]
         return self._asked[key]
@@ -93,10 +122,10 @@ class Carrying:
         """The multiple of the pool's own demand that the replicas carry; 1 stands for 1 and more."""
         own_rps = self._own_rps(demand, period, supplier)
         live = [b for b, need in enumerate(own_rps) if need]
-        mine = [(o, counts[o]) for o in sorted(counts) if counts[o] and self.options[o].pool == demand.pool]
         if not live:
             return _ALL
-        key = (demand.pool, own_rps, tuple(mine))
+        mine = [(option, counts[option]) for option in self._members[demand.pool] if counts.get(option)]
+        key = (demand.pool, period, supplier, tuple(mine))
         if key not in self._known:
             self._known[key] = self._factor(demand, period, own_rps, live, dict(mine))
         return self._known[key]
@@ -135,8 +164,11 @@ class Carrying:
             return _NONE
         if self._as_planned(demand, period, own_rps, mine):
             return _ALL
-        capacity = [Fraction(count) for count in mine.values()]
-        return min(_ALL, best_split(rates, capacity, [own_rps[b] for b in live]).factor)
+        capacity, needs = [Fraction(count) for count in mine.values()], [own_rps[b] for b in live]
+        near = None if self._exact else near_factor(rates, capacity, needs)
+        if near is None or abs(near - 1) < _NEAR:
+            return min(_ALL, best_split(rates, capacity, needs).factor)
+        return min(_ALL, Fraction(near))
 
     def _rates(self, option: str, demand: FleetDemand, live: Sequence[int]) -> tuple[Fraction, ...]:
         rates = self.options[option].rates_rps
@@ -184,16 +216,3 @@ class Carrying:
                     outside[share.bucket] += share.share
         needs = self.asked_rps(demand, period)
         return tuple((1 - outside[name]) * need for name, need in zip(demand.buckets, needs, strict=True))
-
-    def _taken(self, period: int) -> list[FleetDemand]:
-        taken = self.choice.periods[period]
-        used = {(s.workload, s.role) for s in taken.shares} | {
-            self.options[option].pool for (option, _), count in taken.counts.items() if count
-        }
-        asked = [(demand, demand.in_period(period).way) for demand in self.problem.demands]
-        ways = ways_by_workload(demand.in_period(period) for demand in self.problem.demands)
-        way = {
-            workload: next((w for d, w in asked if d.workload == workload and d.pool in used), first)
-            for workload, (first, *_) in ways.items()
-        }
-        return [demand for demand, own in asked if way[demand.workload] == own]

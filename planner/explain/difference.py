@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import isclose
 
 from planner import numbers
+from planner.explain.fleet_changes import fleet_changes
+from planner.explain.hours import has_hours
 from planner.explain.in_the_way import blocking, in_the_way
 from planner.explain.input_changes import input_changes
 from planner.explain.phrases import is_answered, listing
@@ -17,13 +19,15 @@ from planner.schema.slo import METRICS
 def difference(before: Plan, after: Plan) -> tuple[Difference, ...]:
     """Everything that differs, the most important first; empty where the two say the same.
 
-    Order: status, cost, GPUs, way to serve, pools, latencies at their limits, what sets the capacity,
-    conflicts, then keys of the problem, the data and the program. The same plans give the same entries.
+    Order: status, cost, GPUs, purchases of fleets, way to serve, pools, latencies at their limits, what sets
+    the capacity, conflicts, then keys of the problem, the data and the program. The same plans give the same
+    entries.
     """
     bought = (
         *_money(before, after),
         *_power(before, after),
         *_gpus(before, after),
+        *fleet_changes(before, after),
         *mode_changes(before, after),
         *pool_changes(before, after),
         *_latencies(before, after),
@@ -124,12 +128,13 @@ def _gpus(before: Plan, after: Plan) -> Iterator[Difference]:
         old, new = before.gpus.get(gpu, 0), after.gpus.get(gpu, 0)
         if old == new:
             continue
+        upto = "up to " if has_hours(after) else ""
         if not old:
-            text = f"Buys {new:,} × {gpu}" + ("; before, none." if is_answered(before) else ".")
+            text = f"Buys {upto}{new:,} × {gpu}" + ("; before, none." if is_answered(before) else ".")
         elif not new:
             text = f"Buys no {gpu}; before, {old:,}."
         else:
-            text = f"Buys {new:,} × {gpu} instead of {old:,}."
+            text = f"Buys {upto}{new:,} × {gpu} instead of {old:,}."
         yield Difference(what=f"gpus:{gpu}", before=old, after=new, unit="GPUs", text=text)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 
-def fillings(most: Mapping[str, int], rooms: Mapping[str, int], space: int) -> Iterator[dict[str, int]]:
+def fillings(
+    most: Mapping[str, int], rooms: Mapping[str, int | Fraction], space: int | Fraction
+) -> Iterator[dict[str, int]]:
     """Sets of replicas within a space to which none can be added.
 
     Args:
@@ -19,8 +22,8 @@ def fillings(most: Mapping[str, int], rooms: Mapping[str, int], space: int) -> I
 def _filled(
     names: Sequence[str],
     most: Mapping[str, int],
-    rooms: Mapping[str, int],
-    space: int,
+    rooms: Mapping[str, int | Fraction],
+    space: int | Fraction,
     taken: dict[str, int],
 ) -> Iterator[dict[str, int]]:
     if not names:
@@ -28,5 +31,7 @@ def _filled(
             yield {name: count for name, count in taken.items() if count}
         return
     name, *rest = names
-    for count in range(min(most[name], space // rooms[name]), -1, -1):
+    fitting = min(most[name], int(space // rooms[name]))
+    # The last takes all that fit: fewer would leave room for one more.
+    for count in range(fitting, -1 if rest else fitting - 1, -1):
         yield from _filled(rest, most, rooms, space - count * rooms[name], {**taken, name: count})

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from planner.explain.problem_values import hourly_rps
+from planner.schema.fleet_plan import SupplyTaken
 from planner.schema.plan import Plan, Pool
 from planner.schema.supply import HOURS_PER_DAY
 
 _HOUR_S = 3600
 _MINUTE_S = 60
+_THREE_DIGITS = 100
 
 
 def has_hours(plan: Plan) -> bool:
@@ -29,10 +32,10 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def running_gpus(plan: Plan) -> int:
-    """GPUs that replicas take, the most of any hour."""
-    counts = [replicas_by_hour(plan, pool) for pool in plan.pools]
-    sizes = [pool.gpus_per_replica for pool in plan.pools]
+def running_gpus(plan: Plan, pools: Sequence[Pool]) -> int:
+    """GPUs that the replicas of pools take, the most of any hour."""
+    counts = [replicas_by_hour(plan, pool) for pool in pools]
+    sizes = [pool.gpus_per_replica for pool in pools]
     hours = range(max(len(plan.periods), 1))
     return max(sum(n[t] * size for n, size in zip(counts, sizes, strict=True)) for t in hours)
 
@@ -62,11 +65,11 @@ def bought_lines(plan: Plan) -> tuple[BoughtLine, ...]:
     hours = max(len(plan.periods), 1)
     gpus: dict[str, list[int]] = {}
     usd: dict[str, float] = {}
-    first = {}
+    first: dict[str, SupplyTaken] = {}
     for item in plan.supply:
         first.setdefault(item.line, item)
         counts = gpus.setdefault(item.line, [0] * hours)
-        if item.gpus and item.period < hours:
+        if item.gpus and 0 <= item.period < hours:
             counts[item.period] += item.gpus
             usd[item.line] = usd.get(item.line, 0.0) + item.usd
     return tuple(
@@ -102,8 +105,9 @@ def runs(values: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def clock(at_s: float, periods: int) -> str:
-    """``05:50``; of more than a day ``day 2, 05:50``. The hours repeat: what lies before the first is late
-    in the last.
+    """``05:50``; of more than a day ``day 2, 05:50``.
+
+    The hours repeat: what lies before the first hour is late in the last.
     """
     wrapped_s = round(at_s) % (max(periods, 1) * _HOUR_S)
     day, rest_s = divmod(wrapped_s, HOURS_PER_DAY * _HOUR_S)
@@ -113,9 +117,32 @@ def clock(at_s: float, periods: int) -> str:
     return f"day {day + 1}, {words}" if periods > HOURS_PER_DAY else words
 
 
-def spread(values: Sequence[int]) -> str:
-    """``2 to 6 (3.5 on average)``; ``4`` where all are the same."""
+def spread(values: Sequence[int], of: str = "") -> str:
+    """``2 to 6 (3.5 on average)``; ``4`` where all are the same; ``of`` follows the counts."""
     least, most = min(values, default=0), max(values, default=0)
     if least == most:
-        return f"{most:,}"
-    return f"{least:,} to {most:,} ({mean(values):.3g} on average)"
+        return f"{most:,}{of}"
+    return f"{least:,} to {most:,}{of} ({_short(mean(values))} on average)"
+
+
+def busiest_hour(plan: Plan, workload: str) -> int:
+    """The hour in which most is asked of a workload; where nobody says, in which its pools carry most."""
+    hours = len(plan.periods)
+    stated = hourly_rps(plan, workload)
+    if len(stated) != hours:
+        pools = [pool for pool in plan.pools if pool.workload == workload]
+        counts = [(pool.capacity_rps, replicas_by_hour(plan, pool)) for pool in pools]
+        stated = tuple(sum(rate * n[t] for rate, n in counts) for t in range(hours))
+    return max(range(hours), key=lambda t: (stated[t], -t), default=0)
+
+
+def at_hour(plan: Plan, pools: Sequence[Pool], hour: int) -> list[Pool]:
+    """Pools with the replicas that they have in one hour; those with none are left out."""
+    if not has_hours(plan):
+        return list(pools)
+    counted = [(pool, plan.periods[hour].replicas.get(pool.id, 0)) for pool in pools]
+    return [pool.model_copy(update={"replicas": count}) for pool, count in counted if count]
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= _THREE_DIGITS else f"{value:.3g}"

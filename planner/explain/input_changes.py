@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -19,7 +19,7 @@ def input_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
 
 
 def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    mine, theirs = _named(before), _named(after)
+    mine, theirs = _named(before, after), _named(after, before)
     if mine is not None and theirs is not None:
         for name in dict.fromkeys([*theirs, *mine]):
             inner = f"{path}.{name}" if path else name
@@ -28,15 +28,39 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
         yield path, before, after
 
 
-def _named(value: Any) -> Mapping[str, Any] | None:
-    """Things with names below a key: those of a mapping, or the items of a list that have a name."""
+def _named(value: Any, other: Any) -> Mapping[str, Any] | None:
+    """Things with names below a key: of a mapping, or list items that have a name or are lines of supply."""
     if isinstance(value, Mapping):
         return {str(key): inner for key, inner in value.items()}
     if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
         names = [str(item.get("name", "")) for item in value]
         if all(names) and len(set(names)) == len(names):
             return dict(zip(names, value, strict=True))
+        return _lines(value, other)
     return None
+
+
+def _lines(value: Sequence[Any], other: Any) -> Mapping[str, Any] | None:
+    """Lines of supply by their places where both problems have the same ones, else by GPU and term."""
+    mine, theirs = _ids(value), _ids(other)
+    if not mine or not theirs:
+        return None
+    names = [str(place) for place in range(len(mine))] if mine == theirs else mine
+    return dict(zip(names, value, strict=True))
+
+
+def _ids(lines: Any) -> list[str]:
+    """``h100-sxm/reserved``, ``h100-sxm/reserved#2``; none where something else stands in the list."""
+    if not isinstance(lines, list | tuple):
+        return []
+    found: list[str] = []
+    for line in lines:
+        if not isinstance(line, Mapping) or "gpu" not in line or "term" not in line:
+            return []
+        name = f"{line['gpu']}/{line['term']}"
+        seen = sum(other.partition("#")[0] == name for other in found)
+        found.append(f"{name}#{seen + 1}" if seen else name)
+    return found
 
 
 def _same(before: Any, after: Any) -> bool:

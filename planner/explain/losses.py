@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from planner.explain.carrying import Carrying
 from planner.explain.fillings import fillings
 from planner.explain.spot_loss import spot_loss
-from planner.schema.fleet import Host, PeriodChoice, Site
+from planner.schema.fleet import PeriodChoice, Site
 from planner.schema.fleet_answers import LossKind
 
 _MOST_PATTERNS = 200
@@ -56,35 +57,39 @@ def _replicas(fleet: Carrying, period: int) -> Iterator[Loss]:
 
 
 def _servers(fleet: Carrying, period: int) -> Iterator[Loss]:
-    """A server full of replicas of one pool: a mixed one takes less from each of its workloads."""
-    hosts = {host.id: host for host in fleet.problem.hosts if host.server_gpus is not None}
+    """A server full of replicas of one pool: a mixed one takes less from each of its workloads.
+
+    In the same way a GPU that is full of slices of one pool.
+    """
+    hosts = {host.id: host for host in fleet.problem.hosts}
     placed: dict[tuple[str, Site, tuple[str, str]], dict[str, int]] = defaultdict(dict)
     for (name, site), count in sorted(_chosen(fleet, period).counts.items()):
         option = fleet.options[name]
-        if count and option.supply in hosts:
+        if count:
             placed[option.supply, site, option.pool][name] = count
     for (host, _, pool), counts in placed.items():
-        yield from _one_server(fleet, period, hosts[host], "/".join(pool), counts)
+        rooms = {option: hosts[host].room_gpus(fleet.options[option]) for option in counts}
+        whole = Loss("gpu", "/".join(pool), period, 1, {})
+        yield from _one_box({o: n for o, n in counts.items() if rooms[o] < 1}, rooms, whole)
+        if (server := hosts[host].server_gpus) is not None:
+            yield from _one_box(counts, rooms, Loss("server", "/".join(pool), period, server, {}))
 
 
-def _one_server(
-    fleet: Carrying, period: int, host: Host, name: str, counts: Mapping[str, int]
-) -> Iterator[Loss]:
-    server = host.server_gpus or 1
-    rooms = {option: host.room_gpus(fleet.options[option]) for option in counts}
-    small = {option: room for option, room in rooms.items() if room < server}
-    for option, room in rooms.items():
-        if room >= server:
-            yield Loss("server", name, period, server, {option: 1})
+def _one_box(counts: Mapping[str, int], rooms: Mapping[str, int | Fraction], box: Loss) -> Iterator[Loss]:
+    """Every filling of one server or GPU, as a loss like ``box``."""
+    small = {option: rooms[option] for option in counts if rooms[option] < box.gpus}
+    for option in counts:
+        if option not in small:
+            yield replace(box, replicas={option: 1})
     if not small:
         return
-    most = {option: min(counts[option], server // room) for option, room in small.items()}
-    patterns = list(itertools.islice(fillings(most, small, server), _MOST_PATTERNS + 1))
+    most = {option: min(counts[option], int(box.gpus // room)) for option, room in small.items()}
+    patterns = list(itertools.islice(fillings(most, small, box.gpus), _MOST_PATTERNS + 1))
     if len(patterns) > _MOST_PATTERNS:
-        yield Loss("server", name, period, server, most, exact=False)
+        yield replace(box, replicas=most, exact=False)
         return
     for pattern in patterns:
-        yield Loss("server", name, period, server, pattern)
+        yield replace(box, replicas=pattern)
 
 
 # -- spot and places ----------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def _types(problem: FleetProblem) -> list[str]:
 
 
 def _watts(problem: FleetProblem, gpu: str) -> Fraction:
-    watts = (option.power_w / option.gpus for option in problem.options if option.gpu == gpu)
+    watts = (option.power_w * option.slices / option.gpus for option in problem.options if option.gpu == gpu)
     return max(watts, default=_NONE)
 
 

@@ -28,7 +28,7 @@ def other_work(fleet: Carrying, today: Today) -> dict[str, int]:
         gpus: dict[tuple[str, str, int], int] = defaultdict(int)
         for name, count in fleet.counts(t).items():
             option = fleet.options[name]
-            gpus[option.gpu, option.workload, option.gpus] += count * option.gpus
+            gpus[option.gpu, option.workload, option.gpus] += -(-count * option.gpus // option.slices)
         for key, number in gpus.items():
             new[key] = max(new[key], number)
     old: dict[tuple[str, str, int], int] = defaultdict(int)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner import numbers
+from planner.schema.fleet_plan import ApiTaken
 from planner.schema.plan import Plan, Pool
 
 
@@ -23,12 +24,16 @@ def layout(tp: int, pp: int, ep: int = 1, attention_dp: int = 1) -> str:
 
 
 def pool_layout(pool: Pool) -> str:
-    """The same of a pool."""
+    """The same of a pool; on a slice of a GPU its name."""
+    if pool.slice is not None:
+        return f"slice {pool.slice}"
     return layout(pool.tp, pool.pp, pool.ep, pool.attention_dp)
 
 
 def offer(pool: Pool) -> str:
     """Where the pool is bought."""
+    if pool.offer is None and pool.site is not None:
+        return pool.site
     if pool.offer is None:
         return "at the given price"
     taken = pool.offer
@@ -50,9 +55,9 @@ def is_measured(pool: Pool) -> bool:
     return pool.evidence == "measured"
 
 
-def described(pool: Pool) -> str:
-    """``3 replicas of h200-sxm (TP 2, weights fp8, KV fp8, batch 64)``."""
-    replicas = numbers.count(pool.replicas, "replica")
+def described(pool: Pool, count: str = "") -> str:
+    """``3 replicas of h200-sxm (TP 2, weights fp8, KV fp8, batch 64)``; ``count`` instead of one number."""
+    replicas = f"{count} replicas" if count else numbers.count(pool.replicas, "replica")
     if is_measured(pool):
         return f"{replicas} of {pool.option} on {pool.gpu}"
     drafts = f", {speculation(pool)}" if pool.speculation is not None else ""
@@ -65,7 +70,9 @@ def described(pool: Pool) -> str:
 def fleet(plan: Plan) -> str:
     """``9 × b200-sxm and 4 × l40s``; the larger count first."""
     ordered = sorted(plan.gpus.items(), key=lambda item: (-item[1], item[0]))
-    return listing([f"{count:,} × {gpu}" for gpu, count in ordered if count])
+    words = listing([f"{count:,} × {gpu}" for gpu, count in ordered if count])
+    most = any(set(period.gpus.items()) != set(plan.gpus.items()) for period in plan.periods)
+    return f"up to {words}" if most and words and len(plan.periods) > 1 else words
 
 
 def carried_rps(pools: Iterable[Pool]) -> dict[str, float]:
@@ -93,3 +100,16 @@ def latency_value(pools: Iterable[Pool], metric: str, statistic: str = "p99") ->
 def is_answered(plan: Plan) -> bool:
     """There is a plan, proved or not."""
     return plan.status in ("optimal", "feasible")
+
+
+def api_sentence(api: ApiTaken) -> str:
+    """``chat/api/api carries 34 % of chat for 1.20 USD/h; owning pays from 3.1 times this volume``."""
+    money = f" for {numbers.usd(api.usd_per_hour)}/h"
+    used = f"{api.id} carries {numbers.share(api.share)} of {api.workload}{money}"
+    words = used if api.share > 0 else f"{api.id} is not used"
+    if api.text:
+        return f"{words}; {api.text.rstrip('.')}."
+    factor = api.break_even_factor
+    if factor is None:
+        return f"{words}."
+    return f"{words}; owning pays from {numbers.significant(factor)} times this volume."

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from planner import numbers
+from planner.explain.fleet_changes import placed, replica_changes
+from planner.explain.hours import has_hours
 from planner.explain.phrases import described, is_measured, listing, offer, pool_layout, speculation
 from planner.schema.plan import Difference, Plan, Pool
 
@@ -54,12 +56,18 @@ FIELDS = (
     ),
     Field(
         "offer",
-        lambda pool: offer(pool) if pool.offer is None else f"as {offer(pool)}",
+        lambda pool: _bought(pool),
         "",
         "{pool} is bought {new} instead of {old}.",
     ),
 )
 """What may change in a pool that stays the same configuration."""
+
+
+def _bought(pool: Pool) -> str:
+    if pool.offer is not None:
+        return f"as {offer(pool)}"
+    return f"at {pool.site}" if pool.site is not None else offer(pool)
 
 
 def mode_changes(before: Plan, after: Plan) -> Iterator[Difference]:
@@ -84,11 +92,14 @@ def _modes(plan: Plan, workload: str) -> str:
 
 def pool_changes(before: Plan, after: Plan) -> Iterator[Difference]:
     """Pools that changed, those that came and those that went, by workload and role."""
+    hours = has_hours(before) or has_hours(after)
     for key in dict.fromkeys((pool.workload, pool.role) for pool in (*after.pools, *before.pools)):
         mine, theirs = _group(before, key), _group(after, key)
         pairs, gone, new = _matched(mine, theirs)
         for old_pool, new_pool in pairs:
-            yield from _changed(old_pool, new_pool)
+            yield from _changed(old_pool, new_pool, hours)
+            if hours:
+                yield from replica_changes(before, after, old_pool, new_pool)
         # One that went and one that came read as one sentence.
         for old_pool, new_pool in zip(gone, new, strict=False):
             yield _replaced(old_pool, new_pool)
@@ -105,13 +116,13 @@ def _group(plan: Plan, key: tuple[str, str]) -> list[Pool]:
 def _matched(
     before: Sequence[Pool], after: Sequence[Pool]
 ) -> tuple[list[tuple[Pool, Pool]], list[Pool], list[Pool]]:
-    """Pairs of the same option, then of the same configuration, and the rest.
+    """Pairs of the same option at the same site, of the same option, of the same configuration, and the rest.
 
     A measured option is never another one.
     """
     pairs: list[tuple[Pool, Pool]] = []
     gone, new = list(before), list(after)
-    for kin in (lambda a, b: a.option == b.option, _same_kind):
+    for kin in (_same_place, lambda a, b: a.option == b.option, _same_kind):
         for pool in list(new):
             twin = next((other for other in gone if kin(other, pool)), None)
             if twin is not None:
@@ -120,6 +131,10 @@ def _matched(
                 new.remove(pool)
     order = {pool.id: place for place, pool in enumerate(after)}
     return sorted(pairs, key=lambda pair: order[pair[1].id]), gone, new
+
+
+def _same_place(before: Pool, after: Pool) -> bool:
+    return (before.option, before.site) == (after.option, after.site)
 
 
 def _same_kind(before: Pool, after: Pool) -> bool:
@@ -131,9 +146,11 @@ def _kind(pool: Pool) -> tuple[str, ...]:
     return (pool.gpu, pool_layout(pool), pool.weights, pool.kv, pool.engine, pool.mode, speculation(pool))
 
 
-def _changed(before: Pool, after: Pool) -> Iterator[Difference]:
-    place = f"{after.id} ({after.gpu})"
+def _changed(before: Pool, after: Pool, hours: bool) -> Iterator[Difference]:
+    place = placed(after)
     for field in FIELDS:
+        if hours and field.name == "replicas":
+            continue
         old, new = field.read(before), field.read(after)
         # Values that read alike do not differ for the reader.
         if field.told(old) != field.told(new):

@@ -32,6 +32,8 @@ _OFTEN_FREE = (
     ("latency",),
 )
 """Kinds of limits of which most cost nothing: each group is first taken away as a whole."""
+_NOISE = Fraction(1, 10**6)
+"""Part of the objective below which a difference of optima is nothing, where one is not exact."""
 _IN_OBJECTIVE = {"cost": "budget", "cost_per_token": "budget", "gpus": "max-gpus"}
 """By objective, the limit on the same quantity: it rules out only plans that are worse than the optimum."""
 
@@ -114,8 +116,12 @@ class _Savings:
         base, choice = self.base, self.oracle.best(changes)
         if choice.value is None or base.value is None:
             return _Saving(proved=False)
-        if "optimal" == choice.status == base.status and choice.value <= base.value:
-            return _Saving(base.cost_usd_per_h - choice.cost_usd_per_h, base.value - choice.value)
+        if "optimal" == choice.status == base.status:
+            saved = base.value - choice.value
+            if not (base.exact and choice.exact) and abs(saved) <= _NOISE * base.value:
+                return _Saving()
+            if saved >= 0:
+                return _Saving(base.cost_usd_per_h - choice.cost_usd_per_h, saved)
         bound = base.lower_bound if base.lower_bound is not None else Fraction(0)
         saved = (base.value if base.status == "optimal" else bound) - choice.value
         if saved <= 0:  # nothing is sure: today's plan is still there

@@ -41,11 +41,38 @@ def peak_rps(plan: Plan, workload: str) -> float | None:
     sizing = sizing_of(plan, workload)
     if sizing is not None:
         return sizing.peak_rps
+    if any(stage.workload == workload for tier in plan.tiers for stage in tier.stages):
+        # The problem states what the whole tier gets; which part of it comes here is not in the document.
+        return None
+    hours = hourly_rps(plan, workload)
+    if hours:
+        return max(hours)
+    return _number(problem_value(plan, "workloads", workload, "demand", "peak_rps"))
+
+
+def hourly_rps(plan: Plan, workload: str) -> tuple[float, ...]:
+    """Requests per second of every hour, as the problem states them; empty where it does not."""
+    stated = problem_value(plan, "workloads", workload, "demand", "hourly_rps")
+    rates = [_number(rate) for rate in stated] if isinstance(stated, list | tuple) else []
+    known = tuple(rate for rate in rates if rate is not None)
+    return known if len(known) == len(rates) else ()
+
+
+def may_wait(plan: Plan, workload: str) -> bool:
+    """The workload is done at any time before its deadline."""
+    demand = problem_value(plan, "workloads", workload, "demand")
+    by_day = isinstance(demand, Mapping) and any(
+        demand.get(key) is not None for key in ("tokens_per_day", "requests_per_day")
+    )
+    return by_day or problem_value(plan, "workloads", workload, "class") == "batch"
+
+
+def _number(stated: Any) -> float | None:
     try:
-        rate = float(problem_value(plan, "workloads", workload, "demand", "peak_rps"))
+        value = float(stated)
     except (TypeError, ValueError, OverflowError):
         return None
-    return rate if isfinite(rate) else None
+    return value if isfinite(value) else None
 
 
 def overridable(plan: Plan, workload: str, *path: str) -> Any:

@@ -24,7 +24,7 @@ class _Short:
     """One host at one site with fewer GPUs left than its replicas take."""
 
     counts: Mapping[str, int]
-    rooms: Mapping[str, int]
+    rooms: Mapping[str, int | Fraction]
     """GPUs that one replica takes."""
     gpus: int
     """Left."""
@@ -92,7 +92,7 @@ def _ways(place: _Short) -> list[Kept] | None:
     """Largest sets to keep; None where there are too many to look at."""
     if math.prod(count + 1 for count in place.counts.values()) > 100 * _MOST_SETS:
         return None
-    most = {n: min(count, place.gpus // place.rooms[n]) for n, count in place.counts.items()}
+    most = {n: min(count, int(place.gpus // place.rooms[n])) for n, count in place.counts.items()}
     ways = list(itertools.islice(fillings(most, place.rooms, place.gpus), _MOST_SETS + 1))
     return ways if len(ways) <= _MOST_SETS else None
 

@@ -47,18 +47,19 @@ def survival(
         headroom: by workload, as 0.2 for demand x 1.2; absent = none.
     """
     fleet = Carrying(problem, choice, headroom)
+    near = Carrying(problem, choice, headroom, exact=False)
     found: dict[tuple[str, str], _After] = {}
     sure: dict[tuple[str, str], bool] = {}
     for period in range(len(choice.periods)):
-        for loss in losses(fleet, period):
-            after = _After(loss, _carried(fleet, loss))
+        for loss in losses(near, period):
+            after = _After(loss, _carried(near, loss))
             key = (loss.kind, loss.name)
             sure[key] = sure.get(key, True) and (loss.exact or after.rank[0] == 1)
             if key not in found or after.rank < found[key].rank:
                 found[key] = after
     order = {kind: place for place, kind in enumerate(get_args(LossKind))}
     keys = sorted(found, key=lambda key: (order[key[0]], key[1]))
-    return tuple(_survival(fleet, found[key], sure[key]) for key in keys)
+    return tuple(_survival(fleet, found[key].loss, sure[key]) for key in keys)
 
 
 def _carried(fleet: Carrying, loss: Loss) -> tuple[Carried, ...]:
@@ -67,8 +68,8 @@ def _carried(fleet: Carrying, loss: Loss) -> tuple[Carried, ...]:
     return fleet.carried(loss.period, left, supplier=loss.kind != "supplier")
 
 
-def _survival(fleet: Carrying, after: _After, sure: bool) -> Survival:
-    loss = after.loss
+def _survival(fleet: Carrying, loss: Loss, sure: bool) -> Survival:
+    after = _After(loss, _carried(fleet, loss))
     waits = {demand.workload for demand in fleet.problem.demands if demand.deferrable is not None}
     helped = {api.workload for api in fleet.problem.apis} if loss.kind != "supplier" else set()
     least, over_all = after.rank

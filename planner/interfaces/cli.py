@@ -17,6 +17,7 @@ from planner.interfaces.accuracy_commands import validate
 from planner.interfaces.calibrate_command import calibrate
 from planner.interfaces.data_commands import catalog_app, rules_app
 from planner.interfaces.diagnose_command import diagnose
+from planner.interfaces.fleet_commands import routes, schedule
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
@@ -104,7 +105,7 @@ def plan(
     raise Exit(_EXIT_OF_STATUS[found.status])
 
 
-for _command in (whatif, relax, pareto, alternatives, robust, explain, diff):
+for _command in (whatif, relax, pareto, alternatives, robust, explain, diff, routes, schedule):
     app.command()(_command)
 app.command()(fit)
 app.command()(estimate)

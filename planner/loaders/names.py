@@ -152,6 +152,7 @@ def _accelerators(look: _Lookup) -> Iterator[Fault]:
         *look.keys("fleet", "prices"),
         *look.keys("fleet", "stock"),
         *look.texts("fleet", "supply", "*", "gpu"),
+        *look.keys("fleet", "slices"),
     ]
     written: dict[str, str] = {}
     listed: set[str] = set()
@@ -168,6 +169,20 @@ def _accelerators(look: _Lookup) -> Iterator[Fault]:
         elif path[1] == "accelerators" and name in listed:
             yield look.fault(path, f"{show(name)} a second time", "each accelerator once")
         listed.add(name)
+
+
+def _slices(look: _Lookup) -> Iterator[Fault]:
+    """Hardware slices that the accelerator does not have."""
+    for path, name in look.keys("fleet", "slices"):
+        entry = look.catalog.accelerator(name)
+        wanted = look.document.at(path)
+        if entry is None or not isinstance(wanted, list | tuple):
+            continue
+        known = [part.name for part in entry.partitions]
+        for place, part in enumerate(wanted):
+            if isinstance(part, str) and part not in known:
+                expected = f"a slice of it: {', '.join(known) or 'it has none'}"
+                yield look.fault((*path, place), show(part), expected, nearest(part, known))
 
 
 def _regions(look: _Lookup) -> Iterator[Fault]:
@@ -226,6 +241,7 @@ _CHECKS: tuple[Callable[[_Lookup], Iterator[Fault]], ...] = (
     _plain_names,
     _formats,
     _accelerators,
+    _slices,
     _regions,
     _network,
     _rules_off,

@@ -44,11 +44,12 @@ class Prompts:
     image_tokens: float = 0.0
     class_of: IntArray | None = None
     """Of each point its class; None: one class."""
+    classes: int = 1
 
     @property
     def shares(self) -> FloatArray:
         """Share of requests by class."""
-        return np.asarray(np.bincount(self._classes, weights=self.weight), dtype=np.float64)
+        return np.asarray(np.bincount(self._classes, self.weight, self.classes), dtype=np.float64)
 
     @property
     def work(self) -> FloatArray:
@@ -76,17 +77,19 @@ class Prompts:
         """
         tops = np.asarray(up_to_tokens, dtype=np.float64)
         if self.edges is None:
-            return replace(self, class_of=np.searchsorted(tops, self.tokens, side="left"))
+            own = np.searchsorted(tops, self.tokens, side="left")
+            return replace(self, class_of=own, classes=tops.size + 1)
         at = np.clip(self.share_up_to(tops), 0.0, 1.0)
         edges = np.unique(np.concatenate((self.edges, at)))
         middle = (edges[:-1] + edges[1:]) / 2.0
-        cell = np.searchsorted(self.edges, middle, side="right") - 1
+        cell = np.minimum(np.searchsorted(self.edges, middle, side="right"), self.weight.size) - 1
         return replace(
             self,
             weight=np.diff(edges),
             tokens=self.tokens[cell],
             edges=edges,
             class_of=np.searchsorted(at, middle, side="right"),
+            classes=tops.size + 1,
         )
 
     def tops(self, parts: int) -> tuple[int, ...]:
@@ -95,17 +98,24 @@ class Prompts:
         The work of a request is its prompt and its answer in tokens.
         """
         wanted = np.arange(1, parts) / parts
-        done = np.append(0.0, np.cumsum(self.work))
+        done = np.cumsum(self.work)
         if self.stated is None or self.edges is None:
-            point = np.searchsorted(done[1:], wanted - 1e-9)
-            at = self.tokens[point]
-        else:
-            probability = np.interp(wanted, done, self.edges)
-            at = formulas.quantiles_from_percentiles(*self.stated, probability) + self.image_tokens
+            return self._between(wanted, done)
+        probability = np.interp(wanted, np.append(0.0, done), self.edges)
+        at = formulas.quantiles_from_percentiles(*self.stated, probability) + self.image_tokens
         found = np.unique(np.round(at).astype(np.int64))
         share = self.share_up_to(found.astype(np.float64))
         kept = (np.diff(np.append(0.0, share)) > 1e-6) & (share < 1.0 - 1e-6)
         return tuple(found[kept].tolist())
+
+    def _between(self, wanted: FloatArray, done: FloatArray) -> tuple[int, ...]:
+        """Of single prompts the lengths after which the work done is nearest to what is wanted."""
+        lengths, first = np.unique(np.ceil(self.tokens - 1e-9).astype(np.int64), return_index=True)
+        after = done[first[1:] - 1]
+        if after.size > wanted.size:
+            chosen = np.abs(after[None, :] - wanted[:, None]).argmin(axis=1)
+            return tuple(lengths[np.unique(chosen)].tolist())
+        return tuple(lengths[:-1].tolist())
 
     def traffic(self, kept: Sequence[float]) -> Traffic:
         """The traffic that is left of the workload when so much of each class is kept (1 = all of it).

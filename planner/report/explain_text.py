@@ -8,8 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.explain.hours import has_hours
 from planner.explain.phrases import is_answered
 from planner.explain.why import why
+from planner.report.fleet_text import shortage_section
 from planner.report.headline import headline
 from planner.report.limits_text import limits_section, removals_section
 from planner.report.parts import bullets, section, table
@@ -50,27 +52,38 @@ def _answered(explanation: Explanation) -> list[RenderableType | None]:
     if prices is None:
         prices = Text("\nWhat each limit costs: planner relax PROBLEM", style="dim")
     return [
-        section("Why this plan", bullets(why(plan))),
+        section("Why this plan", bullets(reasons)) if (reasons := why(plan)) else None,
         limits_section(plan.constraints),
         prices,
         runners_up_section(plan),
         why_not_section(plan),
-        monitoring_section(explanation.targets),
+        monitoring_section(explanation.targets, has_hours(plan)),
     ]
 
 
 def _stuck(plan: Plan) -> list[RenderableType | None]:
-    return [conflicts_section(plan), relaxations_section(plan), removals_section(plan.removed)]
+    return [
+        conflicts_section(plan),
+        shortage_section(plan),
+        relaxations_section(plan),
+        removals_section(plan.removed),
+    ]
 
 
-def monitoring_section(targets: Iterable[Target]) -> RenderableType | None:
-    """What each metric should read at the planned peak, and when to ring; one table a pool."""
+def monitoring_section(targets: Iterable[Target], hours: bool = False) -> RenderableType | None:
+    """What each metric should read at the planned peak, and when to ring; one table a pool.
+
+    ``hours``: the fleet changes with the hour.
+    """
     targets = list(targets)
     if not targets:
         return None
     parts: list[RenderableType] = [
         Text("At the planned peak, for each hardware tier by itself; field guide 9.1, 9.3 and 9.5.", "dim")
     ]
+    if hours:
+        words = "The peak of a pool is its hour with the most replicas; in other hours it may be less busy."
+        parts.append(Text(words, "dim"))
     told: set[tuple[str, str]] = set()
     for place in dict.fromkeys((target.pool, target.gpu) for target in targets):
         mine = [target for target in targets if (target.pool, target.gpu) == place]

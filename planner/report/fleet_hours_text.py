@@ -41,7 +41,8 @@ def hours_section(plan: Plan) -> RenderableType | None:
         work = [period.work.get(name, 0.0) for period in plan.periods]
         rows.append((f"{name} (may wait)", strip(work, per_mark), *_three(work), "req/s done"))
     used = [100 * (period.utilization or 0.0) for period in plan.periods]
-    rows.append(("load", strip(used, per_mark), *_three(used), "% of capacity"))
+    if any(used):
+        rows.append(("load", strip(used, per_mark), *_three(used), "% of capacity"))
     usd = [period.usd for period in plan.periods]
     rows.append(("cost", strip(usd, per_mark), *_three(usd), "USD/h"))
     words = "Digits are replicas; shades are quarters of the row's largest value. Load counts headroom."
@@ -53,7 +54,7 @@ def hours_section(plan: Plan) -> RenderableType | None:
 
 
 def strip(values: Sequence[float], per_mark: int = 1, exact: bool = False) -> str:
-    """One mark per hour (or per several, with the largest of them); ``exact`` draws counts up to 9 as digits."""
+    """One mark per hour, or the largest of several; ``exact`` draws counts up to 9 as digits."""
     most = max(values, default=0.0)
     marks = [max(values[at : at + per_mark]) for at in range(0, len(values), per_mark)]
     if exact and most <= _DIGITS:
@@ -94,7 +95,7 @@ def orders_section(plan: Plan) -> RenderableType | None:
     """When to order and give back, in the order of the clock; long lists are cut."""
     if not plan.orders:
         return None
-    rows = list(order_rows(plan.orders, len(plan.periods)))
+    rows = list(order_rows(plan.orders, max(len(plan.periods), 1)))
     more = len(rows) - _MOST_ORDERS
     body: list[RenderableType] = [table(("at", "do", "for"), rows[:_MOST_ORDERS])]
     if more > 0:

@@ -1,4 +1,4 @@
-"""What a fleet survives, how to get there from today's, and how it fares when things change."""
+"""What a fleet survives, and how it fares when things change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.phrases import listing
+from planner.report.move_text import whole_share
 from planner.report.parts import bullets, section, table
-from planner.schema.fleet_answers import ChangeStep, Excess, LossKind, Move, RobustVariant, Scenario, Survival
+from planner.schema.fleet_answers import LossKind, RobustVariant, Scenario, Survival
 
 _KINDS: dict[LossKind, str] = {
     "replica": "one replica",
+    "gpu": "one shared GPU",
     "server": "one server",
     "spot": "all spot GPUs",
     "zone": "zone",
@@ -21,7 +23,7 @@ _KINDS: dict[LossKind, str] = {
     "provider": "provider",
     "supplier": "the outside supplier",
 }
-_BY_POOL: tuple[LossKind, ...] = ("replica", "server")
+_BY_POOL: tuple[LossKind, ...] = ("replica", "gpu", "server")
 
 
 def survives_section(losses: Sequence[Survival]) -> RenderableType | None:
@@ -78,15 +80,9 @@ def _loss_row(loss: Survival, several: bool) -> tuple[str, ...]:
         name,
         str(loss.period) if several and not loss.survives else "",
         "yes" if loss.survives else "no",
-        f"{mark}{_share(loss.share)}",
-        f"{mark}{_share(loss.share_without_headroom)}",
+        f"{mark}{whole_share(loss.share)}",
+        f"{mark}{whole_share(loss.share_without_headroom)}",
     )
-
-
-def _share(share: float) -> str:
-    """A share that is not whole never reads as 100 %."""
-    text = numbers.share(share)
-    return "99.9 %" if text == "100 %" and share < 1 else text
 
 
 def _loss_notes(losses: Sequence[Survival]) -> Iterable[str]:
@@ -100,67 +96,17 @@ def _loss_notes(losses: Sequence[Survival]) -> Iterable[str]:
         for one in short:
             extra = ", may wait" if one.may_wait else ""
             extra += ", an outside supplier could take the rest" if one.supplier_could_help else ""
-            words.append(f"{one.workload} {_share(one.share)}{extra}")
-        what = _KINDS[loss.loss] if loss.loss in ("spot", "supplier") else f"{_KINDS[loss.loss]} {loss.name}"
-        yield f"Without {what.replace('replica ', 'replica of ').replace('server ', 'server of ')}: {'; '.join(words)}."
+            words.append(f"{one.workload} {whole_share(one.share)}{extra}")
+        yield f"Without {_what(loss)}: {'; '.join(words)}."
     if any(loss.is_lower_bound for loss in losses):
         yield "≥: not every choice of replicas to drop was tried; more may be carried."
 
 
-# -- the way there ------------------------------------------------------------------------------------------
-
-
-def move_section(move: Move | None) -> RenderableType | None:
-    """The steps from today's fleet, what they cost, and what must give for a while."""
-    if move is None:
-        return None
-    if not move.steps:
-        return section("Getting there", Text("Nothing changes: today's GPUs are those of the plan."))
-    rated = any(step.share is not None for step in move.steps)
-    headings = ("step", "GPU", "from", "to", "what", "carried" if rated else "")
-    rows = [(*_step_row(step), "" if step.share is None else _share(step.share)) for step in move.steps]
-    return section("Getting there", table(headings, rows, right=[0, 2, 3, 5]), bullets(_move_notes(move)))
-
-
-def _step_row(step: ChangeStep) -> tuple[str, str, str, str, str]:
-    more = step.to - step.from_
-    words = []
-    if more:
-        words.append(f"{'add' if more > 0 else 'remove'} {abs(more):,}")
-    if step.retasked:
-        words.append(f"{step.retasked:,} get other work")
-    return str(step.step), step.gpu, f"{step.from_:,}", f"{step.to:,}", ", ".join(words)
-
-
-def _move_notes(move: Move) -> Iterable[str]:
-    if move.keeps_demand:
-        yield "Capacity never falls below the demand, or below what today's fleet carries of it."
-    else:
-        yield "Capacity falls below the demand on the way; no order of these steps avoids it."
-    if move.period is not None:
-        yield f"Do it in hour {move.period}, when least is asked: at the busiest hour it does not work."
-    for excess in move.excess:
-        yield _excess(excess)
-    if move.double_gpu_h:
-        cost = "" if move.double_usd is None else f", {numbers.usd(move.double_usd)}"
-        yield (
-            f"While new GPUs load, old ones run beside them: {numbers.significant(move.double_gpu_h)} "
-            f"GPU-hours twice{cost}."
-        )
-    if move.hours:
-        yield f"Lead times and loading, one after the other: {_duration(move.hours)}."
-    if move.assumed:
-        yield f"Assumed, since rates of today's replicas are not known: {move.assumed}."
-
-
-def _excess(excess: Excess) -> str:
-    most, needed = (numbers.quantity(value, excess.unit) for value in (excess.most, excess.needed))
-    over = numbers.quantity(excess.needed - excess.most, excess.unit)
-    return f"{excess.id} has to give for a while: {needed} instead of {most} ({over} more)."
-
-
-def _duration(hours: float) -> str:
-    return numbers.seconds(hours * 3600) if hours < 72 else f"{numbers.significant(hours / 24)} days"
+def _what(loss: Survival) -> str:
+    kind = _KINDS[loss.loss]
+    if loss.loss in _BY_POOL:
+        return f"{kind} of {loss.name}"
+    return kind if loss.loss in ("spot", "supplier") else f"{kind} {loss.name}"
 
 
 # -- changes ------------------------------------------------------------------------------------------------
@@ -174,9 +120,12 @@ def scenarios_section(
         return None
     body: list[RenderableType] = []
     if scenarios:
-        headings = ("if", "this plan carries", "without headroom", "it costs", "the best costs")
+        headings = ("if", "carried", "no headroom", "this plan", "best plan")
         body.append(table(headings, [_scenario_row(one) for one in scenarios], right=[1, 2, 3, 4]))
-        words = "Carried: of the workload hit hardest, at its worst hour, replicas and purchases unchanged."
+        words = (
+            "Carried by this plan, replicas and purchases unchanged: of the workload hit hardest, at its "
+            "worst hour, with headroom and without."
+        )
         body.append(Text(words, "dim"))
     notes = [*_scenario_notes(scenarios), *_robust_notes(robust)]
     if notes:
@@ -191,8 +140,8 @@ def _scenario_row(one: Scenario) -> tuple[str, str, str, str, str]:
         best = f"{mark}{numbers.usd(one.best_usd_per_hour)}/h"
     return (
         one.name,
-        _share(one.carried_share),
-        _share(one.carried_without_headroom),
+        whole_share(one.carried_share),
+        whole_share(one.carried_without_headroom),
         f"{numbers.usd(one.fixed_usd_per_hour)}/h",
         best,
     )

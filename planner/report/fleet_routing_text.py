@@ -22,13 +22,7 @@ def fleet_routing_section(plan: Plan) -> RenderableType | None:
             buckets.setdefault((route.workload, route.bucket), []).append((-route.share, route.pool))
     order = {name: place for place, name in enumerate(dict.fromkeys(workload for workload, _ in buckets))}
     rows = [
-        (
-            workload,
-            bucket,
-            ", ".join(
-                f"{pool.removeprefix(f'{workload}/')} {numbers.share(-share)}" for share, pool in sorted(to)
-            ),
-        )
+        (workload, bucket, ", ".join(_part(pool, workload, -share) for share, pool in sorted(to)))
         for (workload, bucket), to in sorted(buckets.items(), key=lambda item: order[item[0][0]])
     ]
     body: list[RenderableType] = [table(("workload", "bucket", "pools and suppliers"), rows)]
@@ -36,3 +30,7 @@ def fleet_routing_section(plan: Plan) -> RenderableType | None:
         words = "Shares of the whole day; they change with the hour: planner routes PLAN --period N."
         body.append(Text(words, "dim"))
     return section("Routing", *body)
+
+
+def _part(pool: str, workload: str, share: float) -> str:
+    return f"{pool.removeprefix(f'{workload}/')} {numbers.share(share)}"

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.hours import bought_lines, has_hours, mean
-from planner.explain.phrases import listing
+from planner.explain.phrases import api_sentence, listing
 from planner.report.parts import bullets, section, table
-from planner.schema.fleet_plan import ApiTaken, TierTaken
+from planner.schema.fleet_plan import TierTaken
 from planner.schema.plan import Plan
 from planner.schema.supply import HOURS_PER_DAY
 
@@ -109,19 +109,6 @@ def api_section(plan: Plan) -> RenderableType | None:
     return section("Outside suppliers", bullets(map(api_sentence, plan.api))) if plan.api else None
 
 
-def api_sentence(api: ApiTaken) -> str:
-    """``chat/api/api carries 34 % of chat for 1.20 USD/h; owning pays from 3.1 times this volume.``"""
-    money = f" for {numbers.usd(api.usd_per_hour)}/h"
-    used = f"{api.id} carries {numbers.share(api.share)} of {api.workload}{money}"
-    words = used if api.share > 0 else f"{api.id} is not used"
-    if api.text:
-        return f"{words}; {api.text.rstrip('.')}."
-    factor = api.break_even_factor
-    if factor is None:
-        return f"{words}."
-    return f"{words}; owning pays from {numbers.significant(factor)} times this volume."
-
-
 def tiers_section(plan: Plan) -> RenderableType | None:
     """Every tier with what each of its settings costs."""
     if not plan.tiers:
@@ -183,5 +170,4 @@ def cost_rows(plan: Plan) -> list[tuple[str, str]]:
     return [
         ("per hour, on average", numbers.usd(plan.cost_usd_per_hour or 0.0)),
         ("in the cheapest and the dearest hour", f"{numbers.usd(min(usd))} and {numbers.usd(max(usd))}"),
-        ("per day", numbers.usd((plan.cost_usd_per_hour or 0.0) * HOURS_PER_DAY)),
     ]

@@ -9,8 +9,10 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.hours import has_hours
+from planner.explain.phrases import listing
 from planner.report.apart_text import mode_section, ratio_section
 from planner.report.fleet_hours_text import hours_section, orders_section
+from planner.report.fleet_reasons_text import scenarios_section, survives_section
 from planner.report.fleet_text import (
     api_section,
     cost_rows,
@@ -21,6 +23,7 @@ from planner.report.fleet_text import (
 )
 from planner.report.headline import headline
 from planner.report.limits_text import limits_section, removals_section
+from planner.report.move_text import move_section
 from planner.report.parts import bullets, pairs, section, table
 from planner.report.pools_text import pools_group
 from planner.report.reasons_text import (
@@ -31,7 +34,7 @@ from planner.report.reasons_text import (
     why_not_section,
 )
 from planner.report.reuse_text import reuse_section
-from planner.schema.plan import Guardrails, Plan
+from planner.schema.plan import Guardrails, Plan, Pool
 from planner.schema.slo import METRICS
 
 
@@ -65,6 +68,9 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         _cost(plan),
         mode_section(plan),
         ratio_section(plan),
+        survives_section(plan.survives),
+        move_section(plan.move),
+        scenarios_section(plan.scenarios, plan.robust),
         prices_section(plan),
         relaxations_section(plan),
         runners_up_section(plan),
@@ -135,13 +141,16 @@ def _quantity(name: str) -> str:
 def _evidence(plan: Plan) -> RenderableType | None:
     if not plan.pools:
         return None
-    lines = []
-    for pool in plan.pools:
-        spread = uncertainty(pool.uncertainty)
-        name = f"{pool.id}: " if len(plan.pools) > 1 else ""
-        detail = f", one standard deviation: {spread}" if spread else ""
-        stop = f"; {pool.limited_by} stops a replica from carrying more" if pool.limited_by else ""
-        lines.append(f"{name}{pool.evidence if name else pool.evidence.capitalize()} numbers{detail}{stop}.")
+    if len(plan.pools) == 1:
+        told = _sure(plan.pools[0])
+        lines = [f"{told[:1].upper()}{told[1:]}"]
+    else:
+        names: dict[str, list[str]] = {}
+        for pool in plan.pools:
+            # Of a fleet, pools of which the same is known share a line.
+            names.setdefault(_sure(pool) if plan.periods else pool.id, []).append(pool.id)
+        known = {pool.id: _sure(pool) for pool in plan.pools}
+        lines = [f"{listing(alike)}: {known[alike[0]]}" for alike in names.values()]
     if any(pool.uncertainty for pool in plan.pools):
         kept = numbers.share(plan.provenance.confidence)
         lines.append(
@@ -149,6 +158,13 @@ def _evidence(plan: Plan) -> RenderableType | None:
             "these spreads; the median is faster."
         )
     return section("How sure this is", bullets(lines))
+
+
+def _sure(pool: Pool) -> str:
+    spread = uncertainty(pool.uncertainty)
+    detail = f", one standard deviation: {spread}" if spread else ""
+    stop = f"; {pool.limited_by} stops a replica from carrying more" if pool.limited_by else ""
+    return f"{pool.evidence} numbers{detail}{stop}."
 
 
 def _warnings(warnings: Iterable[str]) -> RenderableType | None:

@@ -20,11 +20,13 @@ STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p99.9")
 METRICS = (("TTFT", "ttft_s"), ("ITL", "itl_s"), ("TPOT", "tpot_s"), ("E2E", "e2e_s"))
 
 
-def pools_section(plan: Plan) -> RenderableType:
-    """One row of cells per pool, two lines each, so that it fits 80 columns."""
+def pools_section(plan: Plan) -> RenderableType | None:
+    """One row of cells per pool, two lines each, so that it fits 80 columns; nothing without pools."""
+    if not plan.pools:
+        return None
     rows = []
     for pool in plan.pools:
-        gpus = numbers.count(pool.gpus_per_replica, "GPU")
+        gpus = "1 slice" if pool.slice else numbers.count(pool.gpus_per_replica, "GPU")
         load = f"{numbers.significant(pool.load_rps)} of {numbers.rate(pool.capacity_rps)}"
         rows.append(
             (
@@ -34,7 +36,11 @@ def pools_section(plan: Plan) -> RenderableType:
                 f"{load}\n{numbers.share(pool.utilization)} used\n{_money(plan, pool)}",
             )
         )
-    return section("Pools", table(("pool", "replicas", "layout", "load of one replica"), rows))
+    grid = table(("pool", "replicas", "layout", "load of one replica"), rows)
+    if not has_hours(plan):
+        return section("Pools", grid)
+    note = "Loads are those of the hour in which a pool has the most replicas."
+    return section("Pools", grid, Text(note, "dim"))
 
 
 def _replicas(plan: Plan, pool: Pool) -> str:

@@ -78,6 +78,19 @@ class AcceleratorPower(Noun):
     source: Source
 
 
+class Partition(Noun):
+    """A slice that the hardware divides the device into, with memory, bandwidth and units of its own."""
+
+    name: str
+    memory_eighths: Positive
+    """Of device memory and of its bandwidth."""
+    compute_sevenths: Positive
+    """Of the matrix units."""
+    per_device: Positive
+    """Slices of this kind that one device holds."""
+    source: Source
+
+
 class Accelerator(CatalogEntry):
     """A GPU or other accelerator."""
 
@@ -94,3 +107,5 @@ class Accelerator(CatalogEntry):
     link: AcceleratorLink
     host: AcceleratorHost
     power: AcceleratorPower | None = None
+    partitions: tuple[Partition, ...] = ()
+    """Ways to slice one device in hardware (MIG)."""

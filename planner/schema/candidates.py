@@ -40,6 +40,10 @@ class Lot:
     usd_per_unit_h: Decimal
     """Price of one instance (``unit``) or one GPU (``gpu``)."""
     offer: OfferTaken | None
+    slices: int = 1
+    """Replicas that share one device, each on a slice of its own."""
+    whole: str = ""
+    """Of slices: the id of the lot whose devices are sliced."""
 
     @property
     def usd_per_gpu_h(self) -> Decimal:

@@ -49,6 +49,8 @@ class Option:
     """Fewest replicas of the pool, all options counted, with which the rates hold."""
     replicas_to: int | None = None
     """Most replicas of the pool with which the rates hold; None: any number."""
+    slices: int = 1
+    """Replicas that share one GPU, each on a slice of its own (fleets only)."""
     slack: float = 0.0
     """Room to the latency limits; the larger one stays when two options are otherwise the same."""
     label: str = ""
@@ -201,7 +203,8 @@ class Choice:
     in_the_way: tuple[str, ...] = ()
     """For ``infeasible``: ids of limits that stand in the way."""
     exact: bool = True
-    """False: some row was too wide for the solver's integers and was rounded to the safe side."""
+    """False: some row was too wide for the solver's integers and was rounded to the safe side, or the engine
+    counts in floats."""
     ties_settled: bool = True
     """False: the search among plans of equal value was not asked for, or a limit ended it."""
     ways: dict[str, Way] = field(default_factory=dict)

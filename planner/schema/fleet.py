@@ -49,12 +49,15 @@ class Host:
     """GPUs of one server, bought whole: a replica that fits stands in one server, a larger one takes whole
     servers (``Option.units_per_replica``). None: single GPUs, any replica takes just its GPUs."""
 
-    def room_gpus(self, option: Option) -> int:
+    def room_gpus(self, option: Option) -> int | Fraction:
         """GPUs that one replica takes: its own, or the part of a server that nobody else can use.
 
         Replicas take a half, a quarter, an eighth … of a server, so that any set of them whose rooms add up
-        to whole servers can be packed.
+        to whole servers can be packed. Slices of a GPU take as many parts of it as it holds of them; parts
+        that add up to whole GPUs can be packed too (2, 3 and 7 slices a GPU).
         """
+        if option.slices > 1:
+            return Fraction(1, option.slices)
         if self.server_gpus is None:
             return option.gpus
         if option.units_per_replica is not None:

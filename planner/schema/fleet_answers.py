@@ -11,8 +11,8 @@ from planner.schema.base import Noun
 from planner.schema.choice import Role
 from planner.schema.today import TodayPool
 
-LossKind = Literal["replica", "server", "spot", "zone", "region", "provider", "supplier"]
-"""``supplier``: the outside supplier that is paid by the token."""
+LossKind = Literal["replica", "gpu", "server", "spot", "zone", "region", "provider", "supplier"]
+"""``gpu``: one that several replicas share; ``supplier``: the outside supplier that is paid by the token."""
 
 
 def _refused(found: str, expected: str) -> PydanticCustomError:

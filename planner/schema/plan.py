@@ -125,6 +125,8 @@ class Pool(Noun):
     """Of a fleet over several hours the mean."""
     site: str | None = None
     """Provider, region and zone, where the supply states them."""
+    slice: str | None = None
+    """Hardware slice of a GPU that each replica has to itself; None: whole GPUs."""
 
 
 class Route(Noun):
@@ -242,7 +244,7 @@ class Difference(Noun):
     """One thing that differs between two plans."""
 
     what: str
-    """``status``, ``cost``, ``gpus:GPU``, ``mode:WORKLOAD``, ``pool:ID/FIELD``, ``latency:ID``, ``binding``,
+    """``status``, ``cost``, ``gpus:GPU``, ``supply:GPU/TERM``, ``mode:WORKLOAD``, ``pool:ID/FIELD``, ``latency:ID``, ``binding``,
     ``conflict``, ``input:PATH``, ``catalog``, …"""
     before: bool | int | float | str | None
     """None where there was nothing of the kind."""

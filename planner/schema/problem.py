@@ -257,6 +257,8 @@ class Fleet(Noun):
     """What can be bought under which terms; replaces prices, stock and offers for the GPUs it names."""
     quota: dict[str, Count] = {}
     """GPUs at most in a period, by region or provider."""
+    slices: dict[str, tuple[str, ...]] = {}
+    """Hardware slices (MIG) that replicas may be placed on, by accelerator: names of its partitions."""
     start_cost: StartCost = Decimal(0)
     """Of an on-demand hour, for every on-demand or spot GPU more than in the period before (cyclic)."""
     max_changes: Count | None = None

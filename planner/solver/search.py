@@ -48,6 +48,8 @@ class Search:
     def __init__(self, model: FleetModel, deadline_s: float | None, seed: int, workers: int) -> None:
         """``deadline_s`` on the clock of `time.monotonic`."""
         self.model, self.deadline_s, self.seed, self.workers = model, deadline_s, seed, workers
+        self.work: float | None = None
+        """Work that is left for searches that settle no ties, in the solver's deterministic seconds."""
         self.plain = False
         self._steps: dict[tuple[Pooled, Cover], int] = {}
         self._last: Point | None = None
@@ -175,6 +177,8 @@ class Search:
             return cp_model.CpSolver(), cp_model.UNKNOWN
         solver.parameters.relative_gap_limit = gap
         status = solver.solve(self.model.cp)
+        if self.work is not None and not tie:
+            self.work -= solver.response_proto.deterministic_time
         if status == cp_model.MODEL_INVALID:
             raise RuntimeError(f"the solver refuses the model: {self.model.cp.validate()}")
         if status == cp_model.INFEASIBLE and not tie:
@@ -201,6 +205,10 @@ class Search:
         parameters.linearization_level = 2
         if tie:
             parameters.max_deterministic_time = _TIE_WORK
+        elif self.work is not None:
+            if self.work <= 0:
+                return None
+            parameters.max_deterministic_time = self.work
         if self.deadline_s is not None:
             left = self.deadline_s - time.monotonic()
             if left <= 0:

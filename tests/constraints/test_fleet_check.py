@@ -145,7 +145,7 @@ def changed(period, **more):
         # The reserve of a quarter leaves room for three of four spot GPUs.
         (changed(0, counts={("large", HERE): 1, ("small", THERE): 4}), "balance:node at p/eu/b"),
         # A replica of three GPUs takes a whole server of four.
-        (changed(1, counts={("large", HERE): 1, ("small", HERE): 1}), "balance:node at p/eu/a: 5 of 4.0"),
+        (changed(1, counts={("large", HERE): 1, ("small", HERE): 1}), "balance:node at p/eu/a: 5.0 of 4.0"),
         (changed(1, counts={("large", HERE): 0}, bought={"g/reserved": 4}), "min_replicas"),
         (changed(1, shares=shares(("a", "large", F(1, 2)), ("b", "large", 1))), "bucket a is served to 0.5"),
         (changed(0, shares=shares(("a", "large", 1), ("b", "large", 1))), "large carries"),

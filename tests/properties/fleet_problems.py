@@ -93,12 +93,14 @@ def _option(rng, name, workload, role, host, buckets):
     rates = [Fraction(rng.randint(2, 8) if rng.random() < 0.85 else 0) for _ in range(buckets)]
     rates[rng.randrange(buckets)] = Fraction(rng.randint(2, 8))
     counted = rng.random() < 0.07
+    gpus = rng.choice([1, 1, 2, 3])
     return Option(
-        name, workload, role, host.id, host.gpu, rng.choice([1, 1, 2, 3]), tuple(rates),
+        name, workload, role, host.id, host.gpu, gpus, tuple(rates),
         power_w=Fraction(rng.randint(1, 4) * 100), ttft_s=Fraction(rng.randint(1, 5)),
         transfer_s=Fraction(rng.randint(0, 4)), kv=rng.choice([None, "bf16", "fp8"]),
         replicas_from=rng.choice([1, 2]) if counted else 1,
         replicas_to=rng.choice([2, 3, None]) if counted else None,
+        slices=rng.choice([1, 1, 2, 3]) if gpus == 1 else 1,
     )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ Kinds = frozenset[str]
 
 _MOST_SOLVES = 200
 _NONE = Fraction(0)
+_NOISE = Fraction(1, 10**6)
+"""Values that differ by this part only are the same: shares of buckets are floats to one of the engines."""
 
 
 def fleet_alternatives(
@@ -97,10 +99,10 @@ class _Tree:
         kinds = in_use(self.question, node.choice, self.by)
         for kind in sorted(kinds):
             child = self.node(node.forbidden | {kind})
-            if child is None or child.value != node.value:
+            if child is None or not _same(child.value, node.value):
                 continue
             fewer = self._best(self.kinds - kinds | {kind})
-            if fewer is not None and fewer.value == node.value:
+            if fewer is not None and _same(fewer.value, node.value):
                 return self.without_needless(fewer)
         return node.choice
 
@@ -124,6 +126,10 @@ class _Tree:
         options |= {api.id for api in self.question.apis if api.id in forbidden}
         lines = frozenset(line.id for line in self.question.lines if line.gpu in forbidden)
         return without_kinds(self.question, frozenset(options), lines)
+
+
+def _same(one: Fraction, other: Fraction) -> bool:
+    return abs(one - other) <= _NOISE * abs(other)
 
 
 def in_use(question: FleetProblem, choice: FleetChoice, by: By = "options") -> Kinds:

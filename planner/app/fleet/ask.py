@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from planner.app.asker import granted_by, moved_memory, moved_slo
 from planner.app.fleet.asker import FleetAsker
 from planner.app.fleet.case import FleetCase
+from planner.app.fleet.class_mixes import as_settled
 from planner.app.fleet.limits import fleet_limits
-from planner.app.fleet.plan import pose, posed_settings
+from planner.app.fleet.plan import Answered, answer_fleet, pose, told_plan
 from planner.app.fleet.reasons import fleet_reasons
 from planner.app.measured_plan import read_table
 from planner.app.named_limits import measured_service_limits, predicted_service_limits
 from planner.app.study import NOTHING, Study
 from planner.schema.fleet import FleetProblem
 from planner.schema.plan import Plan
-from planner.schema.problem import Problem
 from planner.schema.reasons import Changes, NamedLimit
 from planner.schema.supply import Budgets
 
@@ -25,25 +25,21 @@ if TYPE_CHECKING:
     from planner.app.session import Session
 
 
-def with_fleet_reasons(session: Session, plan: Plan, run: Run) -> Plan:
+def relax_fleet(session: Session, run: Run) -> Plan:
     """The plan of a fleet with the reasons that its status calls for."""
+    found = answer_fleet(session.study, session.problem, run)
+    plan = told_plan(session.study, found, run)
     if plan.status == "unknown":
         return plan
-    asker = asker_of_fleet(session.study, session.problem, plan, run)
+    asker = asker_of_fleet(session.study, found, run)
     return fleet_reasons(asker.limits, asker, plan, run)
 
 
-def asker_of_fleet(study: Study, problem: Problem, plan: Plan | None, run: Run) -> FleetAsker:
-    """The fleet under the setting of its tiers that the plan took (the first one without a plan)."""
-    today, cases = posed_settings(study, problem)
-    wanted = {item.name: item.setting for item in plan.tiers} if plan is not None else {}
-    found = [
-        case
-        for setting, case in cases
-        if all(item.name == wanted.get(item.tier.name, item.name) for item in setting.tiers)
-    ]
-    case = found[0]
-    gpus = {} if today is None else today.gpus
+def asker_of_fleet(study: Study, found: Answered, run: Run) -> FleetAsker:
+    """The fleet under the setting of its tiers that the plan took."""
+    case = found.best.case
+    gpus = {} if found.today is None else found.today.gpus
+    names = frozenset(workload.name for workload in found.problem.workloads)
     service = _service_limits(study, case)
     by_id = {limit.id: limit for limit in service}
 
@@ -52,12 +48,12 @@ def asker_of_fleet(study: Study, problem: Problem, plan: Plan | None, run: Run) 
             return case.question
         moved = moved_slo(case.problem, changes)
         if case.posed is None:
-            return pose(study, moved_memory(moved, changes), gpus).question
-        return pose(study, moved, gpus, granted_by(changes, by_id) if changes else NOTHING).question
+            return pose(study, moved_memory(moved, changes), gpus, NOTHING, names).question
+        return as_settled(pose(study, moved, gpus, granted_by(changes, by_id)), case).question
 
     widest = question({limit.id: None for limit in service})
     limits = (*service, *fleet_limits(case.question, case.problem, paths_of(case), widest))
-    return FleetAsker(question, limits, run)
+    return FleetAsker(question, limits, run, known=found.best.choice)
 
 
 def _service_limits(study: Study, case: FleetCase) -> list[NamedLimit]:

@@ -45,6 +45,10 @@ class FleetCase:
     warnings: tuple[str, ...] = field(default=())
     classes: Mapping[str, LengthClasses] = field(default_factory=dict)
     """Of predicted workloads with several length classes."""
+    mixed: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)
+    """By workload and configuration the factor by which rates are lowered where length classes mix."""
+    alone: frozenset[str] = frozenset()
+    """Workloads whose pools serve one length class each."""
 
 
 def predicted_fleet(
@@ -74,7 +78,8 @@ def predicted_fleet(
         lot.id: Site(lot.offer.provider, lot.offer.region) for lot in posed.lots if lot.offer is not None
     }
     carried = _carried(problem, peaks, means)
-    question = _question(problem, posed.question, peaks, carried, tokens, places, today_gpus)
+    slices = {lot.id: (lot.whole, lot.slices) for lot in posed.lots if lot.slices > 1}
+    question = _question(problem, posed.question, peaks, carried, tokens, places, today_gpus, slices)
     return FleetCase(
         problem,
         question,
@@ -125,7 +130,10 @@ def measured_fleet(
     means = {name: _stated_mean(problem, name, peak) for name, peak in peaks.items()}
     carried = _carried(problem, peaks, means)
     question = _question(problem, case.problem, peaks, carried, tokens, {}, today_gpus)
-    return FleetCase(problem, question, peaks, means, tokens, carried, measured=case, warnings=case.warnings)
+    lines = case.warnings
+    if problem.search.length_classes != "one":
+        lines = (*lines, "search.length_classes is not read: the classes are the buckets of the table")
+    return FleetCase(problem, question, peaks, means, tokens, carried, measured=case, warnings=lines)
 
 
 def _buckets(table: WorkerTable, workload: Workload) -> dict[str, int]:
@@ -170,6 +178,7 @@ def _question(
     tokens: Mapping[str, Mapping[str, RequestTokens] | None],
     places: Mapping[str, Site],
     today_gpus: Mapping[str, int],
+    slices: Mapping[str, tuple[str, int]] | None = None,
 ) -> FleetProblem:
-    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus)
+    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus, slices)
     return replace(found, apis=apis_of(problem, found.demands, carried, tokens))

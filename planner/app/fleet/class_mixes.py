@@ -2,188 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
 from planner import numbers
-from planner.app.case import Enumerated, Evaluated, evaluated, selected
 from planner.app.fleet.case import FleetCase
-from planner.app.fleet.length_class import LengthClasses
+from planner.app.fleet.class_traffic import added_up_rps, capacity_rps, carries_rps, mixed_part
+from planner.app.fleet.mixed_options import Where, lowered, one_class_each
 from planner.app.fleet.pools import FleetPool, fleet_pools
-from planner.app.study import Posed
-from planner.candidates.options import MICRO, Placed, micro_rps
-from planner.candidates.subset import subset
-from planner.schema.choice import Option
+from planner.candidates.options import MICRO
 from planner.schema.fleet import FleetChoice, FleetProblem
 
-_ROUNDS = 4
+_ROUNDS = 6
+_ROUNDING = 1 - Fraction(1, MICRO)
+"""Rates are rounded down to a millionth."""
 _NONE = Fraction(0)
+Mix = tuple[tuple[str, float], ...]
 Solve = Callable[[FleetProblem], FleetChoice]
-
-
-def mixed_part(
-    posed: Posed, classes: LengthClasses, placed: Placed, kept: Mapping[str, Fraction]
-) -> Evaluated:
-    """One configuration (the only candidate) evaluated at a mix of classes.
-
-    Args:
-        posed: the problem with classes.
-        classes: of the workload.
-        placed: the option meant.
-        kept: share of each class's requests that it gets; an absent class none.
-    """
-    part = posed.evaluated[placed.workload]
-    assert part is not None, "an option comes from a candidate"
-    only = np.arange(len(part.evaluation.candidates)) == placed.configuration
-    one = Enumerated(subset(part.evaluation.candidates, only), {}, part.refused_gpus)
-    traffic = classes.prompts.traffic([float(kept.get(name, 0)) for name in classes.names])
-    case = replace(part.case, traffic=traffic)
-    return evaluated(case, one, selected(one, np.ones(1, dtype=bool)), posed.problem.search, posed.rules)
-
-
-def capacity_rps(pool: FleetPool, period: int) -> Fraction:
-    """Largest rate of one replica at the mix of a period: rates of the classes added up by what they take."""
-    whole = busy = _NONE
-    needs = dict(zip(pool.demand.buckets, pool.demand.demand_rps[period], strict=True))
-    rates = dict(zip(pool.demand.buckets, pool.option.rates_rps, strict=True))
-    for bucket, share in pool.shares[period].items():
-        whole += share * needs[bucket]
-        busy += share * needs[bucket] / rates[bucket]
-    return whole / busy if busy else max(rates.values())
 
 
 def settled(case: FleetCase, solve: Solve) -> tuple[FleetCase, FleetChoice]:
     """The answer to a question with length classes, in which every pool keeps its limits at its real mix.
 
     That classes of one pool add up as rps / rate is an assumption: waits depend on all of them. So every pool
-    of an answer is evaluated at the mix that it gets. One that carries less than assumed has its option's
-    rates lowered by that factor, beside options for one class each at the full rate, and the question is
-    asked again. What is not settled after four rounds serves one class a pool: those rates were evaluated.
-    Without classes this is one solve.
+    of an answer is evaluated at the mix that it gets. Where one carries less than assumed, the rates of all
+    configurations that do so at such mixes are lowered by their factors, beside options for one class each
+    at the full rate, and the question is asked again. What is not settled after some rounds serves one class
+    a pool: those rates were evaluated. Without classes this is one solve. Where time ends a round, the plan
+    of the round before stands, and says what its pools lack.
     """
     choice = solve(case.question)
+    if not case.classes:
+        return case, choice
     for last in (*(False,) * (_ROUNDS - 1), True):
-        if not case.classes or choice.value is None:
-            return case, choice
         factors = _factors(case, choice)
         if not factors:
-            return case, choice
-        case = _apart(case, {workload for workload, _ in factors}) if last else _lowered(case, factors)
-        choice = solve(case.question)
-    return case, choice
+            break
+        slower = _one_class_each(case, factors) if last else _counted_less(case, factors)
+        again = solve(slower.question)
+        if again.status == "unknown":
+            lines = (*case.warnings, *_settled_lines(case), *_open(factors))
+            return replace(case, warnings=lines), replace(choice, status="feasible")
+        case, choice = slower, again
+    return replace(case, warnings=(*case.warnings, *_settled_lines(case))), choice
 
 
-def _factors(case: FleetCase, choice: FleetChoice) -> dict[tuple[str, str], Fraction]:
-    """What a pool carries at its mix over what was assumed, where that is less: by workload and configuration."""
+def _counted_less(case: FleetCase, factors: Mapping[Where, Fraction]) -> FleetCase:
+    mixed = {**case.mixed, **{at: factor * case.mixed.get(at, 1) for at, factor in factors.items()}}
+    return replace(lowered(case, factors), mixed=mixed)
+
+
+def _one_class_each(case: FleetCase, factors: Mapping[Where, Fraction]) -> FleetCase:
+    alone = case.alone | {workload for workload, _ in factors}
+    return replace(one_class_each(case, alone), alone=alone)
+
+
+def as_settled(case: FleetCase, like: FleetCase) -> FleetCase:
+    """A variant of a settled case, counted like it where classes mix."""
+    if not case.classes:
+        return case
+    slower = lowered(case, like.mixed) if like.mixed else case
+    alone = like.alone & set(case.classes)
+    return one_class_each(slower, alone) if alone else slower
+
+
+def _settled_lines(case: FleetCase) -> Iterator[str]:
+    """What was changed in the question so that pools keep their limits."""
+    for name in sorted({workload for workload, _ in case.mixed} - case.alone):
+        factors = [float(factor) for (workload, _), factor in case.mixed.items() if workload == name]
+        yield (
+            f"{name}: where length classes mix, {len(factors)} configurations are counted with rates up to "
+            f"{numbers.share(1.0 - min(factors))} lower than for each class alone"
+        )
+    for name in sorted(case.alone):
+        yield (
+            f"{name}: every pool serves one length class, since pools that mix them carry less than their "
+            "classes alone"
+        )
+
+
+def _open(factors: Mapping[Where, Fraction]) -> Iterator[str]:
+    """What is left to do where time ended before a better plan was found."""
+    for (workload, label), factor in sorted(factors.items()):
+        yield (
+            f"{workload}: where its length classes mix, {label} carries {numbers.share(float(1 - factor))} "
+            "less than planned, which takes from the headroom; the time limit ended the search before a plan "
+            "that counts with it"
+        )
+
+
+def _factors(case: FleetCase, choice: FleetChoice) -> dict[Where, Fraction]:
+    """What configurations carry at the mixes of pools over what was assumed, where that is less.
+
+    Empty when every pool carries its mix. Otherwise all configurations are looked at, at the mixes of the
+    pools that do not and at others of the same classes: one that is nearly as good, or a mix that is nearly
+    the same, would be taken in their place.
+    """
     assert case.posed is not None, "classes are cut over predictions"
-    found: dict[tuple[str, str], Fraction] = {}
-    for pool in fleet_pools(case.question, choice, [w.name for w in case.problem.workloads]):
-        option = pool.option
-        if option.workload not in case.classes:
+    found: dict[Where, Fraction] = {}
+    for pool, period in _mixing(case, choice):
+        name, placed = pool.option.workload, case.posed.found[pool.option.id][1]
+        classes = case.classes[name]
+        part = mixed_part(case.posed, classes, name, pool.shares[period], placed.configuration)
+        if carries_rps(part) >= capacity_rps(pool, period) * _ROUNDING:
             continue
-        seen: set[tuple[float, ...]] = set()
-        for period, shares in enumerate(pool.shares):
-            mix = _mix(shares)
-            if len(shares) < 2 or not pool.counts[period] or mix in seen:
-                continue
-            seen.add(mix)
-            placed = case.posed.found[option.id][1]
-            part = mixed_part(case.posed, case.classes[option.workload], placed, shares)
-            carries = Fraction(micro_rps(part.evaluation.capacities.rate_rps[0]), MICRO)
-            factor = carries / capacity_rps(pool, period)
-            # Rates are rounded down to a millionth.
-            if factor < 1 - Fraction(1, MICRO):
-                key = (option.workload, option.label)
-                found[key] = min(factor, found.get(key, Fraction(1)))
+        for shares in _near(pool.shares[period]):
+            part = mixed_part(case.posed, classes, name, shares)
+            for option in case.question.options:
+                assumed = added_up_rps(option, pool, period, shares) if option.workload == name else _NONE
+                if assumed:
+                    index = case.posed.found[option.id][1].configuration
+                    factor = carries_rps(part, index) / assumed
+                    if factor < _ROUNDING:
+                        found[name, option.label] = min(factor, found.get((name, option.label), Fraction(1)))
     return found
 
 
-def _mix(shares: Mapping[str, Fraction]) -> tuple[float, ...]:
+def _near(shares: Mapping[str, Fraction]) -> Iterator[Mapping[str, Fraction]]:
+    """A mix, and mixes with more and less of each of its classes."""
+    seen: set[Mix] = set()
+    scales = [
+        Fraction(1),
+        Fraction(1, 4),
+        Fraction(4),
+        *([Fraction(1, 2), Fraction(2)] if len(shares) == 2 else []),
+    ]
+    for name in shares:
+        for scale in scales:
+            near = {**shares, name: shares[name] * scale}
+            most = max(near.values())
+            if _mix(near) not in seen:
+                seen.add(_mix(near))
+                yield {other: share / most for other, share in near.items()}
+
+
+def _mixing(case: FleetCase, choice: FleetChoice) -> Iterator[tuple[FleetPool, int]]:
+    """Pools of several classes, with a period for each of their mixes."""
+    for pool in fleet_pools(case.question, choice, [w.name for w in case.problem.workloads]):
+        seen: set[Mix] = set()
+        for period, shares in enumerate(pool.shares):
+            mix = _mix(shares)
+            if len(shares) > 1 and pool.counts[period] and mix not in seen:
+                seen.add(mix)
+                yield pool, period
+
+
+def _mix(shares: Mapping[str, Fraction]) -> Mix:
+    """The classes of a pool in proportion, which is all that its traffic depends on."""
     most = max(shares.values(), default=Fraction(1))
-    return tuple(round(float(shares[name] / most), 9) for name in sorted(shares))
-
-
-def _lowered(case: FleetCase, factors: Mapping[tuple[str, str], Fraction]) -> FleetCase:
-    """The case with lower rates where classes mix, and beside them options for one class each."""
-    known = {option.id for option in case.question.options}
-    options: dict[str, Option] = {}
-    sources: dict[str, str] = {}
-    for option in case.question.options:
-        factor = factors.get((option.workload, option.label), Fraction(1))
-        if factor == 1 or len(_served(option)) < 2:
-            options.setdefault(option.id, option)
-            continue
-        lower = tuple(Fraction(int(rate * factor * MICRO), MICRO) for rate in option.rates_rps)
-        if any(lower):
-            options[option.id] = replace(option, rates_rps=lower)
-        for single in _singles(option, case.classes[option.workload].names):
-            # Those of an earlier round have the full rate.
-            if single.id not in known:
-                options[single.id] = single
-                sources[single.id] = option.id
-    lines = [
-        f"{workload}: {label} carries {numbers.share(float(1 - factor))} less where length classes mix than "
-        "alone, and is counted so"
-        for (workload, label), factor in sorted(factors.items())
-    ]
-    return _with_options(case, options, sources, lines)
-
-
-def _apart(case: FleetCase, workloads: Collection[str]) -> FleetCase:
-    """The case in which every pool of some workloads serves one class: the fastest option of each room."""
-    options = {option.id: option for option in case.question.options if option.workload not in workloads}
-    best: dict[tuple[object, ...], tuple[Option, str]] = {}
-    for option in case.question.options:
-        if option.workload not in workloads:
-            continue
-        for single in _singles(option, case.classes[option.workload].names):
-            place = _served(single)[0]
-            room = (option.workload, option.supply, option.gpus, option.units_per_replica, place)
-            if room not in best or single.rates_rps[place] > best[room][0].rates_rps[place]:
-                best[room] = (single, option.id)
-    options |= {single.id: single for single, _ in best.values()}
-    lines = [
-        f"{name}: every pool serves one length class, since pools that mix them carry less than assumed"
-        for name in sorted(workloads)
-    ]
-    return _with_options(case, options, {single.id: source for single, source in best.values()}, lines)
-
-
-def _served(option: Option) -> list[int]:
-    return [place for place, rate in enumerate(option.rates_rps) if rate]
-
-
-def _singles(option: Option, names: Sequence[str]) -> list[Option]:
-    """The option for each class that it can serve, and no other; itself where that is one."""
-    served = _served(option)
-    if len(served) == 1:
-        return [option]
-    return [
-        replace(
-            option,
-            id=f"{option.id} for {names[place]}",
-            rates_rps=tuple(rate if b == place else _NONE for b, rate in enumerate(option.rates_rps)),
-        )
-        for place in served
-    ]
-
-
-def _with_options(
-    case: FleetCase, options: Mapping[str, Option], sources: Mapping[str, str], lines: Sequence[str]
-) -> FleetCase:
-    """The case with other options; new ones come from the candidate of the option that ``sources`` names."""
-    assert case.posed is not None
-    found = dict(case.posed.found)
-    for name, option in options.items():
-        found[name] = (option, found[sources.get(name, name)][1])
-    every = tuple(options[name] for name in sorted(options))
-    posed = replace(case.posed, found=found, question=replace(case.posed.question, options=every))
-    return replace(
-        case,
-        posed=posed,
-        question=replace(case.question, options=every),
-        warnings=(*case.warnings, *lines),
-    )
+    return tuple((name, round(float(shares[name] / most), 9)) for name in sorted(shares))

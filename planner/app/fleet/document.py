@@ -73,6 +73,14 @@ def fleet_document(
     )
 
 
+def headrooms(problem: Problem) -> dict[str, Fraction]:
+    """Capacity kept free, by workload."""
+    return {
+        workload.name: Fraction((workload.headroom or problem.fleet.headroom).capacity)
+        for workload in problem.workloads
+    }
+
+
 def _confidence(case: FleetCase) -> float:
     if case.posed is None:
         return float(case.problem.confidence or MEASURED_CONFIDENCE)
@@ -165,7 +173,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "periods": periods_taken(question, choice, pools),
         "orders": orders(question, choice),
         "api": api_taken(question, choice),
-        "survives": survival(question, choice),
+        "survives": survival(question, choice, headrooms(case.problem)),
         "guardrails": next(iter(limits.values()), None),
         "guardrails_by_workload": limits if len(limits) > 1 else {},
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.document import fleet_document
-from planner.app.fleet.plan import FleetAnswer, posed_settings, solved, together
+from planner.app.fleet.plan import FleetAnswer, answer_fleet, solved
 from planner.app.run import Run
 from planner.app.study import Study
 from planner.schema.fleet import FleetChoice, FleetProblem
@@ -47,11 +47,4 @@ def kept(study: Study, problem: Problem, run: Run) -> Kept:
     Raises:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
-    with run.step("evaluate", "evaluating configurations"):
-        _, cases = posed_settings(study, problem)
-    with run.step("solve", "choosing and proving"):
-        answers = [
-            FleetAnswer(setting, case, solved(case.question, run, part=1.0 / len(cases)))
-            for setting, case in cases
-        ]
-    return Kept(study, problem, together(answers), run)
+    return Kept(study, problem, answer_fleet(study, problem, run).best, run)

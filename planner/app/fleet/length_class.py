@@ -63,5 +63,5 @@ def stated_classes(prompts: Prompts, buckets: Sequence[LengthBucket]) -> LengthC
     return LengthClasses(
         tuple(bucket.name for bucket in rising),
         tuple(Fraction(bucket.share) / total for bucket in rising),
-        replace(prompts, class_of=np.arange(len(rising))),
+        replace(prompts, class_of=np.arange(len(rising)), classes=len(rising)),
     )

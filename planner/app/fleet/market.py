@@ -24,7 +24,7 @@ def shadow(problem: Problem) -> Problem:
     What an option costs is decided by the lines; the price here only says that there is one.
     """
     fleet = problem.fleet
-    update: dict[str, object] = {"quota": {}, "supply": None, "max_changes": None, "start_cost": Decimal(0)}
+    update: dict[str, object] = {"supply": None, "max_changes": None, "start_cost": Decimal(0)}
     if fleet.supply is not None:
         named = {line.gpu: line.price_usd_per_gpu_h for line in reversed(fleet.supply)}
         update["prices"] = {**(fleet.prices or {}), **named}
@@ -35,12 +35,24 @@ def shadow(problem: Problem) -> Problem:
     )
 
 
-def hosts_of(question: ChoiceProblem) -> tuple[tuple[Host, ...], tuple[Option, ...]]:
-    """The machines, and the options with their names. Options at prices of their own are each a machine."""
+def hosts_of(
+    question: ChoiceProblem, slices: Mapping[str, tuple[str, int]]
+) -> tuple[tuple[Host, ...], tuple[Option, ...]]:
+    """The machines, and the options with their names. Options at prices of their own are each a machine.
+
+    Args:
+        question: with a supply for every lot.
+        slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
+    """
     hosts: dict[str, Host] = {}
     options = []
     supplies = {supply.id: supply for supply in question.supplies}
     for option in question.options:
+        if option.supply in slices:
+            whole, number = slices[option.supply]
+            hosts.setdefault(whole, _host(option, supplies[whole]))
+            options.append(replace(option, supply=whole, slices=number))
+            continue
         supply = supplies[option.supply]
         host = _host(option, supply)
         hosts.setdefault(host.id, host)

@@ -42,17 +42,41 @@ class FleetAnswer:
     choice: FleetChoice
 
 
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A fleet problem with everything that its plan is told from."""
+
+    problem: Problem
+    today: Today | None
+    answers: Sequence[FleetAnswer]
+    best: FleetAnswer
+
+
 def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
     """The optimal plan of a fleet, proved or with its gap, or the honest no.
 
     Raises:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
+    return told_plan(study, answer_fleet(study, problem, run), run)
+
+
+def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
+    """Every setting of the tiers posed and solved.
+
+    Raises:
+        InputError: as for `fleet_plan`.
+    """
     with run.step("evaluate", "evaluating configurations"):
         today, cases = posed_settings(study, problem)
     with run.step("solve", "choosing and proving"):
         answers = [FleetAnswer(setting, *_solved(case, run, len(cases))) for setting, case in cases]
-    best = together(answers)
+    return Answered(problem, today, answers, together(answers))
+
+
+def told_plan(study: Study, found: Answered, run: Run) -> Plan:
+    """The plan document of an answered fleet."""
+    problem, today, answers, best = found.problem, found.today, found.answers, found.best
     with run.step("explain", "explaining"):
         plan = fleet_document(problem, best.case, best.choice, study.catalog, study.folder, run)
         update: dict[str, object] = {"tiers": tiers_taken(problem, answers, best)}

@@ -106,19 +106,18 @@ def _prices(
     """What each pool costs over all periods."""
     hosts = {host.id: host for host in problem.hosts}
     paid: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
-    room: dict[tuple[str, Site], int] = defaultdict(int)
-    mine: dict[tuple[str, Site], int] = defaultdict(int)
+    room: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
+    mine: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
     for period in choice.periods:
         for line in problem.lines:
             paid[line.host, line.site] += line.usd_per_gpu_h * period.bought.get(line.id, 0)
         for place, count in period.counts.items():
             option = options[place[0]]
-            taken = hosts[option.supply].room_gpus(option) * count
+            taken = Fraction(hosts[option.supply].room_gpus(option) * count)
             room[option.supply, place[1]] += taken
             mine[place] += taken
     return {
-        place: paid[options[place[0]].supply, place[1]]
-        * Fraction(taken, room[options[place[0]].supply, place[1]])
+        place: paid[options[place[0]].supply, place[1]] * (taken / room[options[place[0]].supply, place[1]])
         for place, taken in mine.items()
         if taken
     }

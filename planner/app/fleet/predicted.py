@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from planner.app.chosen import Chosen
 from planner.app.fleet.case import FleetCase
-from planner.app.fleet.class_mixes import capacity_rps, mixed_part
+from planner.app.fleet.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.app.fleet.pools import FleetPool
 from planner.app.pools import PoolCase, pool_document
 from planner.app.pools_apart import apart_documents
@@ -92,8 +92,9 @@ def _pool_case(case: FleetCase, chosen: Chosen, pool: FleetPool, period: int, ca
     classes = case.classes.get(placed.workload)
     if classes is not None and case.posed is not None:
         # A pool is described by what it really gets, and that candidate is the only one there.
-        part = mixed_part(case.posed, classes, placed, pool.shares[period])
+        part = mixed_part(case.posed, classes, placed.workload, pool.shares[period], placed.configuration)
         placed, mixed = replace(placed, configuration=0), capacity_rps(pool, period)
+        mixed = min(mixed, carries_rps(part) or mixed)
     return PoolCase(
         option=option,
         placed=placed,

@@ -31,6 +31,7 @@ def fleet_question(
     places: Mapping[str, Site],
     apis: Sequence[Api] = (),
     today_gpus: Mapping[str, int] | None = None,
+    slices: Mapping[str, tuple[str, int]] | None = None,
 ) -> FleetProblem:
     """The fleet's question.
 
@@ -41,12 +42,13 @@ def fleet_question(
         places: sites of hosts that are offers of a price list.
         apis: outside suppliers.
         today_gpus: GPUs of today's fleet by type, where changes are limited.
+        slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
 
     Raises:
         InputError: spares of servers that cannot be counted in replicas.
     """
     periods = periods_of(problem)
-    hosts, options = hosts_of(question)
+    hosts, options = hosts_of(question, slices or {})
     lines = lines_of(problem.fleet, question, hosts, places)
     by_name = {workload.name: workload for workload in problem.workloads}
     demands = tuple(
@@ -143,5 +145,5 @@ def _with_spares(question: FleetProblem) -> FleetProblem:
     return replace(question, demands=tuple(demands))
 
 
-def _servers(host: Host, room_gpus: int) -> Fraction:
-    return Fraction(room_gpus, host.server_gpus) if host.server_gpus else Fraction(0)
+def _servers(host: Host, room_gpus: int | Fraction) -> Fraction:
+    return Fraction(room_gpus) / host.server_gpus if host.server_gpus else Fraction(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from planner import numbers
 from planner.app.fleet.case import FleetCase
@@ -38,13 +39,13 @@ def _idle(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:
     """GPUs that are paid and stand idle."""
     hosts = {host.id: host for host in problem.hosts}
     options = {option.id: option for option in problem.options}
-    bought = room = 0
+    bought, room = 0, Fraction(0)
     for period in choice.periods:
         bought += sum(period.bought.values())
         for (name, _), count in period.counts.items():
             room += hosts[options[name].supply].room_gpus(options[name]) * count
-    if bought and (bought - room) / bought > 0.05:
-        share = numbers.share((bought - room) / bought)
+    if bought and (bought - room) / bought > Fraction(1, 20):
+        share = numbers.share(float((bought - room) / bought))
         yield f"{share} of the paid GPU-hours stand empty: reserved through quiet hours, or left in servers"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from planner.app.fleet.document import headrooms
 from planner.app.fleet.kept import kept
 from planner.explain.robustness import robust_variant, scenarios
 from planner.schema.plan import Plan
@@ -26,10 +26,7 @@ def robust(session: Session, run: Run) -> Plan:
     if ready.answer.choice.value is None:
         return plan
     question, choice = ready.case.question, ready.answer.choice
-    headroom = {
-        workload.name: Fraction((workload.headroom or ready.case.problem.fleet.headroom).capacity)
-        for workload in ready.case.problem.workloads
-    }
+    headroom = headrooms(ready.case.problem)
     with run.step("scenarios", "planning again under other demand, speeds and prices"):
         found = scenarios(question, choice, ready.solve, headroom)
         variant = robust_variant(question, ready.solve, choice=choice)

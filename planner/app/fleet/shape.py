@@ -12,6 +12,7 @@ def is_fleet(problem: Problem) -> bool:
     return bool(
         fleet.supply
         or fleet.quota
+        or fleet.slices
         or fleet.start_cost
         or fleet.max_changes is not None
         or isinstance(fleet.budget, Budgets)
@@ -21,6 +22,15 @@ def is_fleet(problem: Problem) -> bool:
         or problem.search.length_classes != "one"
         or _spread(fleet.redundancy)
         or any(_needs_fleet(workload) for workload in problem.workloads)
+    )
+
+
+def places_matter(problem: Problem) -> bool:
+    """Some limit tells one provider or region from another."""
+    return bool(
+        problem.fleet.quota
+        or _spread(problem.fleet.redundancy)
+        or any(w.regions or w.providers or _spread(w.redundancy) for w in problem.workloads)
     )
 
 

@@ -36,7 +36,7 @@ def today_of(problem: Problem, folder: Path, catalog: Catalog, known: Mapping[st
         return catalog.accelerator(gpu) is not None or gpu in known or gpu in known.values()
 
     if isinstance(problem.start, str):
-        today = load_today(folder / Path(problem.start).expanduser(), is_known)
+        today = load_today(folder / Path(problem.start).expanduser(), is_known, sorted(known.values()))
     else:
         today = Today(pools=tuple(RatedPool(**pool.model_dump()) for pool in problem.start))
         names = sorted(known.values())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner import numbers, units
+from planner.explain.hours import gpu_h_price, running_gpus
 from planner.explain.phrases import listing
 from planner.explain.problem_values import peak_rps, problem_value
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step
+from planner.schema.fleet_plan import TierTaken
 from planner.schema.plan import Pool
 from planner.schema.sizing import WorkloadSizing
 
@@ -33,6 +35,7 @@ ROUTING = Asked(
     "fleet is large and many requests are simple.",
     "1.5; 9.1, step 3",
 )
+_STATED = "The problem states its tiers."
 _PHASES = {"compute": "compute", "memory-bandwidth": "memory bandwidth", "overhead": "the engine itself"}
 _DECIDES = {
     "ttft": "time to first token sets the capacity, so prompts decide",
@@ -77,7 +80,7 @@ def _demand(at: Context, name: str, sizing: WorkloadSizing | None) -> list[Figur
     if sizing is None:
         demand = problem_value(at.plan, "workloads", name, "demand")
         stated = demand.items() if isinstance(demand, Mapping) else ()
-        return [figure(str(key), str(value), of=who) for key, value in stated]
+        return [figure(str(key), _words(value), of=who) for key, value in stated if value is not False]
     rows = [
         figure("peak rate", sizing.peak_rps, "req/s", who),
         figure("mean rate", sizing.mean_rps, "req/s", who),
@@ -92,6 +95,10 @@ def _demand(at: Context, name: str, sizing: WorkloadSizing | None) -> list[Figur
     if sizing.cached_fraction:
         rows.append(figure("prompt tokens cached", sizing.cached_fraction, "fraction", who))
     return rows
+
+
+def _words(stated: object) -> str:
+    return ", ".join(map(str, stated)) if isinstance(stated, list | tuple) else str(stated)
 
 
 def _lengths(tokens: Mapping[str, float]) -> str:
@@ -143,7 +150,9 @@ def hardware(at: Context) -> Step:
 
 def _gpu(at: Context, pool: Pool) -> list[Figure]:
     who, gpus = at.of_pool(pool), pool.replicas * pool.gpus_per_replica
-    price = pool.usd_per_hour / gpus if gpus > 0 else None
+    price = gpu_h_price(at.plan, pool)
+    if price is None:
+        price = pool.usd_per_hour / gpus if gpus > 0 else None
     rows = [figure("GPU", pool.gpu, of=who), figure("price of a GPU", price, "USD/h", who)]
     if pool.memory_bytes is not None:
         rows.append(figure("memory of a GPU", pool.memory_bytes.capacity, "B", who))
@@ -160,14 +169,16 @@ def _phase(pool: Pool) -> str:
 
 def routing(at: Context) -> Step:
     """Step 3."""
-    gpus: dict[str, int] = {}
-    for pool in at.plan.pools:
-        gpus[pool.model or "measured workers"] = (
-            gpus.get(pool.model or "measured workers", 0) + pool.replicas * pool.gpus_per_replica
+    served = dict.fromkeys(pool.model or "measured workers" for pool in at.plan.pools)
+    gpus = {
+        model: running_gpus(
+            at.plan, [pool for pool in at.plan.pools if (pool.model or "measured workers") == model]
         )
+        for model in served
+    }
     figures = [figure(model, count, "GPUs") for model, count in gpus.items()]
     if problem_value(at.plan, "tiers"):
-        return at.step(ROUTING, figures, ["The problem states its tiers."])
+        return at.step(ROUTING, figures, [_tier(tier) for tier in at.plan.tiers] or [_STATED])
     limit = at.rules.routing_gpus
     large = [model for model, count in gpus.items() if count > limit]
     if not gpus:
@@ -180,3 +191,16 @@ def routing(at: Context) -> Step:
     else:
         verdict = f"No model takes more than {limit:.0f} GPUs: a router would hardly pay."
     return at.step(ROUTING, figures, [verdict], open_=bool(large))
+
+
+def _tier(tier: TierTaken) -> str:
+    """The setting that was taken, and what the others cost."""
+    taken = tier.costs_usd_per_hour.get(tier.setting)
+    others = [
+        f"{name} {numbers.usd(cost)}/h" if cost is not None else f"{name} has no plan"
+        for name, cost in tier.costs_usd_per_hour.items()
+        if name != tier.setting
+    ]
+    cost = f" at {numbers.usd(taken)}/h" if taken is not None else ""
+    against = f"; {listing(others)}" if others else ""
+    return f"Tier {tier.name} runs {tier.setting}{cost}{against}."

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from math import ceil, isfinite
 
 from planner import numbers
+from planner.explain.hours import at_hour, busiest_hour, has_hours, replicas_by_hour, spread
 from planner.explain.monitoring import targets
-from planner.explain.phrases import carried_in_words
-from planner.explain.problem_values import capacity_margin, overridable, peak_rps
+from planner.explain.phrases import carried_in_words, listing
+from planner.explain.problem_values import capacity_margin, may_wait, overridable, peak_rps
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step, Target
 from planner.schema.plan import Pool
@@ -52,18 +53,34 @@ def fleet(at: Context) -> Step:
         if pools and margin is not None and margin < asked:
             kept, wanted = numbers.share(margin), numbers.share(asked)
             thin.append((who, f"The margin is {kept}; the method keeps {wanted} for traffic like this."))
-    for pool in at.plan.pools:
-        figures.append(figure("replicas", pool.replicas, of=at.of_pool(pool)))
-    figures += [figure(gpu, count, "GPUs") for gpu, count in sorted(at.plan.gpus.items())]
-    idle = sum(at.plan.gpus.values()) - sum(pool.replicas * pool.gpus_per_replica for pool in at.plan.pools)
-    figures.append(figure("of them idle", idle if idle > 0 and at.plan.gpus else None, "GPUs"))
+    figures += _counts(at)
     return at.step(FLEET, figures, [*told(verdicts), *told(thin)], open_=bool(thin))
+
+
+def _counts(at: Context) -> list[Figure]:
+    """Replicas and GPUs; over several hours from the fewest to the most."""
+    plan = at.plan
+    if has_hours(plan):
+        rows = [figure("replicas", spread(replicas_by_hour(plan, p)), of=at.of_pool(p)) for p in plan.pools]
+        for gpu in sorted(plan.gpus):
+            rows.append(figure(f"GPUs, {gpu}", spread([hour.gpus.get(gpu, 0) for hour in plan.periods])))
+        return rows
+    rows = [figure("replicas", pool.replicas, of=at.of_pool(pool)) for pool in plan.pools]
+    rows += [figure(gpu, count, "GPUs") for gpu, count in sorted(plan.gpus.items())]
+    idle = sum(plan.gpus.values()) - sum(pool.replicas * pool.gpus_per_replica for pool in plan.pools)
+    return [*rows, figure("of them idle", idle if idle > 0 and plan.gpus else None, "GPUs")]
 
 
 def _spares(stated: object) -> str | None:
     if isinstance(stated, Mapping):
-        return ", ".join(f"{value} {str(key).replace('_', ' ')}" for key, value in stated.items())
+        return ", ".join(_spare(str(key), value) for key, value in stated.items())
     return numbers.count(stated, "replica") if isinstance(stated, int) and stated else None
+
+
+def _spare(kind: str, value: object) -> str:
+    if kind == "per_option":
+        return f"{value} of each option"
+    return f"{value} {kind.removesuffix('s') if value in (1, '1') else kind}"
 
 
 def _asked_margin(at: Context, workload: str) -> float:
@@ -76,9 +93,17 @@ def _asked_margin(at: Context, workload: str) -> float:
 def _division(at: Context, name: str, pools: list[Pool], margin: float | None) -> list[str]:
     """Peak × margin over capacity, where one pool carries it all; else what the pools carry together."""
     peak = peak_rps(at.plan, name)
+    if has_hours(at.plan) and may_wait(at.plan, name):
+        return ["It may wait: when it is done follows from what the others leave idle, not from a peak."]
+    pools = at_hour(at.plan, pools, busiest_hour(at.plan, name))
     if peak is None or margin is None or not pools:
         return []
     needed = peak * (1 + margin)
+    helped = [api.id for api in at.plan.api if api.workload == name and api.share > 0]
+    if helped:
+        return [
+            f"{numbers.rate(needed)} with the margin; {carried_in_words(pools)}, {listing(helped)} the rest."
+        ]
     if len(pools) == 1 and pools[0].capacity_rps > 0:
         pool = pools[0]
         exact = needed / pool.capacity_rps
@@ -98,7 +123,7 @@ def tco(at: Context) -> Step:
         return at.step(TCO, [], [])
     year = numbers.usd(hourly * HOURS_PER_YEAR)
     figures = [
-        figure("an hour", hourly, "USD/h"),
+        figure("an hour, on average" if has_hours(plan) else "an hour", hourly, "USD/h"),
         figure("a month", numbers.usd(hourly * numbers.HOURS_PER_MONTH)),
         figure("a year", year),
         figure("a million output tokens", _usd(plan.cost_usd_per_million_output_tokens)),

@@ -17,7 +17,7 @@ from planner.solver.integers import common_integers
 from planner.solver.purchases import Amount, Purchases, summed
 
 Class = tuple[str, int, tuple[Site, ...]]
-"""Host, GPUs that one replica takes, and the sites where it may stand."""
+"""Host, parts of a GPU that one replica takes, and the sites where it may stand."""
 _MOST_GPUS = 10**6
 
 
@@ -81,7 +81,8 @@ class FleetPurchases(Purchases):
     def _taken(self, gpu: str, t: int) -> int:
         """GPUs of one type that all replicas together could take in one period."""
         mine = (option for option in self.periods.options if option.gpu == gpu)
-        return sum(option.gpus * self.upper.get(at(option.id, t), 0) for option in mine)
+        taken = sum(option.gpus * self.upper.get(at(option.id, t), 0) for option in mine)
+        return -(-taken // self.periods.parts)
 
     def gpus_in(self, t: int, lines: Sequence[Line]) -> Expr:
         """GPUs of some lines in one period."""
@@ -109,8 +110,8 @@ class FleetPurchases(Purchases):
                 self.cp.add(total(self.placed[kind, site, t] for site in sites) == replicas)
         for site, replicas_here in standing.items():
             lines = at_site[site]
-            parts = [Fraction(1), *((1 - line.reserve) * line.unit_gpus for line in lines)]
-            ints, _ = common_integers(parts)
+            whole = [(1 - line.reserve) * line.unit_gpus * self.periods.parts for line in lines]
+            ints, _ = common_integers([Fraction(1), *whole])
             room = weighted((self.bought[ln.id, t], part) for ln, part in zip(lines, ints[1:], strict=True))
             taken = weighted((expr, gpus * ints[0]) for expr, gpus in replicas_here)
             if not isinstance(taken, int):

@@ -42,8 +42,9 @@ class Engine:
         deadline_s: float | None,
         seed: int,
         workers: int,
+        work: float | None = None,
     ) -> None:
-        """Build the model; ``deadline_s`` on the clock of `time.monotonic`."""
+        """Build the model; ``deadline_s`` on the clock of `time.monotonic`, ``work`` in the solver's own."""
         self.problem, self.began_s = problem, time.monotonic()
         self.periods = periods_of(problem, days, barred)
         choice = self.periods.choice()
@@ -56,6 +57,7 @@ class Engine:
         self.supplies = {supply.id: supply for supply in choice.supplies}
         self._warm()
         self.search = Search(model, deadline_s, seed, workers)
+        self.search.work = work
         self.trace: list[Progress] = []
 
     def best(self, goal: Goal) -> FleetChoice:

@@ -43,7 +43,8 @@ class PeriodsModel(FleetModel):
         """Replicas for which GPUs may be had at most."""
         caps, limits = self._caps, self.periods.fleet.limits
         found = [caps[option.supply], limits.stock_gpus.get(option.gpu), limits.max_gpus]
-        return min((cap // option.gpus for cap in found if cap is not None), default=10**7)
+        parts = self.periods.parts
+        return min((cap * parts // option.gpus for cap in found if cap is not None), default=10**7)
 
     @property
     def _caps(self) -> dict[str, int | None]:

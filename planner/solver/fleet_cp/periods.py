@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,9 +20,11 @@ class Periods:
     fleet: FleetProblem
     days: Distinct
     options: tuple[Option, ...]
-    """Those worth searching; ``gpus`` is what one replica takes of its host."""
+    """Those worth searching; ``gpus`` is what one replica takes of its host, in parts of a GPU."""
     demands: dict[tuple[Pool, int], PoolDemand]
     """By pool and place of the period; ways that are closed are left out."""
+    parts: int
+    """Parts of a GPU: so many that every replica takes a whole number of them."""
 
     def choice(self) -> ChoiceProblem:
         """The pools of all periods as one problem without limits and couplings of its own periods.
@@ -77,7 +80,8 @@ def periods_of(problem: FleetProblem, days: Distinct, barred: Barred) -> Periods
             asked = _asked(demand, first)
             if (demand.workload, asked.way, first) not in barred:
                 demands[demand.pool, t] = asked
-    return Periods(problem, days, _worth_searching(problem), demands)
+    parts = math.lcm(*(option.slices for option in problem.options))
+    return Periods(problem, days, _worth_searching(problem, parts), demands, parts)
 
 
 def _asked(demand: FleetDemand, period: int) -> PoolDemand:
@@ -90,13 +94,17 @@ def _asked(demand: FleetDemand, period: int) -> PoolDemand:
     return asked
 
 
-def _worth_searching(problem: FleetProblem) -> tuple[Option, ...]:
+def _worth_searching(problem: FleetProblem, parts: int) -> tuple[Option, ...]:
     """Options that no other one on the same host replaces, sized by the room they take."""
     hosts = {host.id: host for host in problem.hosts}
-    sized = [replace(o, gpus=hosts[o.supply].room_gpus(o), units_per_replica=None) for o in usable(problem)]
+    sized = [
+        replace(o, gpus=int(hosts[o.supply].room_gpus(o) * parts), units_per_replica=None)
+        for o in usable(problem)
+    ]
     # Hosts are told apart by their GPU's name here: none is compared with another one.
     supplies = tuple(
-        Supply(host.id, host.id, "unit", host.server_gpus or 1, Fraction(0)) for host in problem.hosts
+        Supply(host.id, host.id, "unit", (host.server_gpus or 1) * parts, Fraction(0))
+        for host in problem.hosts
     )
     demands = tuple(
         PoolDemand(d.workload, d.role, tuple(map(max, zip(*d.demand_rps, strict=True))), d.buckets)

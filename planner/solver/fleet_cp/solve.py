@@ -21,6 +21,7 @@ def solve_cp(
     time_limit_s: float | None = None,
     seed: int = 0,
     workers: int = 1,
+    work: float | None = None,
 ) -> FleetChoice:
     """The cheapest plan of a small fleet, proved in integers.
 
@@ -35,6 +36,8 @@ def solve_cp(
         time_limit_s: wall time for everything.
         seed: of the search.
         workers: threads of the search.
+        work: of each search in the solver's deterministic seconds; unlike a time limit it cuts every run at
+            the same place.
 
     Raises:
         InputError: spares counted in servers where a server holds several replicas.
@@ -52,7 +55,7 @@ def solve_cp(
     from planner.solver.fleet_cp.engine import Engine
 
     def solved(part: FleetProblem, days: Distinct, closed: Barred) -> FleetChoice:
-        engine = Engine(part, days, closed, deadline_s=deadline_s, seed=seed, workers=workers)
+        engine = Engine(part, days, closed, deadline_s=deadline_s, seed=seed, workers=workers, work=work)
         return engine.best(goal)
 
     ordered = in_order(problem)

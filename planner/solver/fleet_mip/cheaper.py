@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from planner.solver.fleet_mip.mip import Floats
-from planner.solver.fleet_mip.prepared import Pool, Prepared
+from planner.solver.fleet_mip.pools import Pool
+from planner.solver.fleet_mip.prepared import Prepared
 
 _NEAR = 1e-9
 
@@ -56,9 +57,7 @@ def _usd(prepared: Prepared, pool: Pool, index: int, period: int, prices: Floats
     return usd
 
 
-def _replaces(
-    pool: Pool, rates: Floats, rows: list[int], usd: Floats, mine: int, other: int
-) -> bool:
+def _replaces(pool: Pool, rates: Floats, rows: list[int], usd: Floats, mine: int, other: int) -> bool:
     a, b = pool.options[pool.places[rows[mine]].option], pool.options[pool.places[rows[other]].option]
     if usd[rows[mine]] < 0 or (a.kv is not None and a.kv != b.kv):
         return False

@@ -8,10 +8,11 @@ import selectors
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from planner.solver.fleet_mip.block import Cut
+from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.prepared import Prepared
 
 Piece = tuple[str, dict[str, Any]]
@@ -27,7 +28,7 @@ class Crew:
         self._told: list[int] = []
         self._known: list[Cut] = []
         self._seen: set[Cut] = set()
-        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         self._start = (
             [sys.executable, "-m", "planner.solver.fleet_mip.worker"],
             {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
@@ -38,9 +39,7 @@ class Crew:
 
     def _hire(self, place: int) -> None:
         command, environment = self._start
-        worker = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
+        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self._workers[place : place + 1] = [worker]
         self._told[place : place + 1] = [0]
         assert worker.stdin is not None

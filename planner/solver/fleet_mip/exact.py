@@ -8,23 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from planner.constraints.shares import Split
 from planner.schema.choice import LossShares, Share, Way
 from planner.schema.fleet import Site
 from planner.solver.covers import Pooled
-from planner.solver.fleet_mip.block import Cut
+from planner.solver.fleet_mip.cuts import Cut
+from planner.solver.fleet_mip.found import bucket_prices, cut_for
 from planner.solver.fleet_mip.levels import spread
+from planner.solver.fleet_mip.outside import Outside, more_outside, outside_parts, residual
 from planner.solver.fleet_mip.plan import BlockPlan
-from planner.solver.fleet_mip.prepared import Pool, Prepared, Work, way_of
+from planner.solver.fleet_mip.pools import Pool, Work, way_of
+from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.splits import split
-from planner.constraints.shares import Split
 
-_GRID = 10**9
-"""Parts that APIs take are rounded to this grid."""
-_NUDGES = 6
-"""How often a part that an API takes may grow (by a millionth, then ten times as much …) where rounding
+_NUDGES = 7
+"""How often a part that an API takes may grow (by 2 in a billion, then ten times as much …) where rounding
 left the replicas short."""
 _ZERO, _ONE = Fraction(0), Fraction(1)
-_PRICE_GRIDS = (10**3, 10**6, 10**12)
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,6 @@ class Carried:
     levels: Mapping[int, Fraction]
 
 
-Outside = Mapping[tuple[int, int], Fraction]
-"""Part of a bucket that an API takes, by (bucket, API)."""
-
-
 def settle(prepared: Prepared, plan: BlockPlan, *, evidence: bool = True) -> Carried | Short:
     """Exact shares of the block's replicas, or what is short.
 
@@ -61,12 +57,12 @@ def settle(prepared: Prepared, plan: BlockPlan, *, evidence: bool = True) -> Car
     """
     work_number, periods = prepared.blocks[plan.number]
     work = prepared.works[work_number]
-    outside = {t: _outside(work, plan, t) for t in periods}
+    outside = {t: outside_parts(plan, t) for t in periods}
     levels: Mapping[int, Fraction] = {}
     if work.deferrable is not None:
         found = _levels(work, plan, outside)
         if found is None:
-            return _shortest(work, plan)
+            return _shortest(work, plan, outside)
         levels, outside = found
     shares, losses = {}, {}
     for t in periods:
@@ -90,7 +86,7 @@ def _levels(
             return levels, taken
         if not any(taken.values()):
             break
-        taken = {t: _more_outside(mine, Fraction(10**nudge, 10**7)) for t, mine in taken.items()}
+        taken = {t: more_outside(mine, Fraction(2 * 10**nudge, 10**9)) for t, mine in taken.items()}
     caps = {t: _cap(work, plan, t, mine) for t, mine in outside.items()}
     levels = spread(work.deferrable, caps, None)
     return None if levels is None else (levels, outside)
@@ -103,32 +99,6 @@ def counts_of(plan: BlockPlan, pool: Pool, number: int, period: int) -> dict[tup
         for (t, n, index), count in plan.counts.items()
         if t == period and n == number
     }
-
-
-def _outside(work: Work, plan: BlockPlan, period: int) -> dict[tuple[int, int], Fraction]:
-    """Parts of the level that APIs take; all of it where no replica stands."""
-    level = plan.levels.get(period, 1.0)
-    found: dict[tuple[int, int], Fraction] = {}
-    anyone = any(t == period for t, _, _ in plan.counts)
-    by_bucket: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for (t, bucket, index), part in plan.takers.items():
-        if t == period and level > 1e-12 and part > 0:
-            by_bucket[bucket].append((index, min(part / level, 1.0)))
-    for bucket, parts in by_bucket.items():
-        rounded = {index: Fraction(round(part * _GRID), _GRID) for index, part in parts}
-        total = sum(rounded.values(), _ZERO)
-        if total > 1 - Fraction(1, 10**7) or (not anyone and total > 0):
-            rounded = {index: part / total for index, part in rounded.items()}
-        found.update({(bucket, index): part for index, part in rounded.items() if part > 0})
-    return found
-
-
-def _residual(pool: Pool, period: int, outside: Outside) -> tuple[Fraction, ...]:
-    needs = pool.demand.demand_rps[period]
-    taken: dict[int, Fraction] = defaultdict(Fraction)
-    for (bucket, _), part in outside.items():
-        taken[bucket] += part
-    return tuple(need * (1 - taken[b]) for b, need in enumerate(needs))
 
 
 def _in_use(work: Work, plan: BlockPlan, period: int) -> list[tuple[int, Pool]]:
@@ -177,7 +147,7 @@ def _cap(work: Work, plan: BlockPlan, period: int, outside: Outside) -> Fraction
     caps = []
     for number, pool in _in_use(work, plan, period):
         placed = counts_of(plan, pool, number, period)
-        needs = _residual(pool, period, outside)
+        needs = residual(pool, period, outside)
         pooled, used, counts = _pooled(pool, period, placed, needs)
         if pooled.needs:
             for lost in _lost(pooled, pool, placed, used, counts):
@@ -186,11 +156,19 @@ def _cap(work: Work, plan: BlockPlan, period: int, outside: Outside) -> Fraction
     return min(caps, default=None)
 
 
-def _shortest(work: Work, plan: BlockPlan) -> Short:
-    """Deferrable work that is not done in time for want of a little: the period with most to do."""
-    period = max(plan.levels, key=lambda t: (plan.levels[t], t), default=0)
-    in_use = _in_use(work, plan, period)
-    return Short(period, in_use[0][0], None)
+def _shortest(work: Work, plan: BlockPlan, outside: Mapping[int, Outside]) -> Short:
+    """Deferrable work that is not done in time: the period whose level is furthest beyond its replicas."""
+
+    def part(period: int) -> float:
+        cap = _cap(work, plan, period, outside[period])
+        wanted = plan.levels[period]
+        return 1.0 if cap is None or wanted <= 0 else float(cap) / wanted
+
+    period = min(plan.levels, key=lambda t: (part(t), -plan.levels[t], t))
+    found = _carry(work, plan, period, outside[period], Fraction(plan.levels[period]), evidence=False)
+    if isinstance(found, Short):
+        return found
+    return Short(period, _in_use(work, plan, period)[0][0], None)
 
 
 def _period(
@@ -201,19 +179,8 @@ def _period(
         done = _carry(work, plan, period, outside, level, evidence=evidence)
         if not isinstance(done, Short) or not outside or nudge == _NUDGES - 1:
             return done
-        outside = _more_outside(outside, Fraction(10**nudge, 10**7))
+        outside = more_outside(outside, Fraction(2 * 10**nudge, 10**9))
     raise AssertionError("unreachable")
-
-
-def _more_outside(outside: Outside, step: Fraction) -> dict[tuple[int, int], Fraction]:
-    taken: dict[int, Fraction] = defaultdict(Fraction)
-    for (bucket, _), part in outside.items():
-        taken[bucket] += part
-    grown = {}
-    for (bucket, index), part in outside.items():
-        more = min(taken[bucket] * (1 + step), _ONE) / taken[bucket]
-        grown[bucket, index] = part * more
-    return grown
 
 
 def _carry(
@@ -223,7 +190,7 @@ def _carry(
     losses: list[LossShares] = []
     for number, pool in _in_use(work, plan, period):
         placed = counts_of(plan, pool, number, period)
-        needs = tuple(level * need for need in _residual(pool, period, outside))
+        needs = tuple(level * need for need in residual(pool, period, outside))
         pooled, used, counts = _pooled(pool, period, placed, needs)
         given = _given(work, pool, outside)
         full = sum(1 for need in pool.demand.demand_rps[period] if level * need > 0)
@@ -231,9 +198,11 @@ def _carry(
             left = [count - lost.get(place, 0) for place, count in enumerate(counts)]
             done = split(pooled, left)
             if pooled.needs and done.factor < 1:
-                prices = _bucket_prices(pool, pooled, done.prices)
+                prices = bucket_prices(pool, pooled, done.prices)
                 fixed = len(work.ways) == 1 and not work.apis
-                return Short(period, number, _cut(pool, period, prices, dict(zip(used, counts, strict=True)), fixed))
+                return Short(
+                    period, number, cut_for(pool, period, prices, dict(zip(used, counts, strict=True)), fixed)
+                )
             if evidence and pool.spares and counts and full >= 2:
                 named = tuple((pooled.options[p].id, n) for p, n in sorted(lost.items()) if n)
                 after = (*_named(work, pool, pooled, done, outside), *given)
@@ -265,33 +234,3 @@ def _given(work: Work, pool: Pool, outside: Outside) -> list[Share]:
         Share(work.name, demand.role, demand.buckets[bucket], work.apis[index].id, part)
         for (bucket, index), part in sorted(outside.items())
     ]
-
-
-def _bucket_prices(pool: Pool, pooled: Pooled, prices: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """Prices of all buckets; those that carry no demand here have none."""
-    found = [_ZERO] * len(pool.demand.buckets)
-    for b, price in zip(pooled.live, prices, strict=True):
-        found[b] = price
-    return tuple(found)
-
-
-def _cut(
-    pool: Pool, period: int, prices: tuple[Fraction, ...], held: Mapping[int, int], fixed: bool
-) -> Cut | None:
-    """A row that these replicas break: priced where replicas are spared, rounded up where none are."""
-    needs = pool.demand.demand_rps[period]
-    if pool.spares_of("replicas", "servers"):
-        portions = [price * need for price, need in zip(prices, needs, strict=True)]
-        rounded = [Fraction(round(portion * 10**6), 10**6) for portion in portions]
-        weights = tuple(p / need if need > 0 else _ZERO for p, need in zip(rounded, needs, strict=True))
-        return Cut("price", pool.demand.pool, weights)
-    if pool.spares or pool.demand.deferrable is not None or not fixed:
-        return None
-    weights = tuple(max(p * r for p, r in zip(prices, rates, strict=True)) for rates in pool.rates)
-    needed = sum((p * need for p, need in zip(prices, needs, strict=True)), _ZERO)
-    for unit in sorted({weight for weight in weights if weight > 0}, reverse=True):
-        up = tuple(Fraction(-(-weight // unit)) for weight in weights)
-        least = -(-needed // unit)
-        if sum(up[o] * n for o, n in held.items()) < least:
-            return Cut("count", pool.demand.pool, up, period, int(least))
-    return None

@@ -8,12 +8,13 @@ from fractions import Fraction
 
 from planner.constraints.fleet_check import bill, broken
 from planner.schema.choice import LossShares, Share
-from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice
+from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
 from planner.solver.fleet_mip.exact import Carried, Short, settle
 from planner.solver.fleet_mip.mip import INF, Floats, Model, solve
 from planner.solver.fleet_mip.plan import BlockPlan, Plan, uses
 from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.purchases import PurchaseWriter, balance
+from planner.solver.fleet_mip.run import PROVED_GAP
 
 _BUY_S = 20.0
 """Purchases of given replicas are a small program; it never took a second in the measurements."""
@@ -111,12 +112,13 @@ def finish(
     return None
 
 
-def _choice(
-    problem: FleetProblem, prepared: Prepared, plan: Plan, carried: Sequence[Carried]
-) -> FleetChoice:
+def _choice(problem: FleetProblem, prepared: Prepared, plan: Plan, carried: Sequence[Carried]) -> FleetChoice:
     periods = []
     for t in range(prepared.periods):
-        counts, shares, losses, levels = {}, [], [], {}
+        counts: dict[Placement, int] = {}
+        shares: list[Share] = []
+        losses: list[LossShares] = []
+        levels: dict[str, Fraction] = {}
         for block, done in zip(plan.blocks, carried, strict=True):
             work = prepared.works[prepared.blocks[block.number][0]]
             if t not in done.shares:
@@ -144,23 +146,21 @@ def _sort(shares: list[Share]) -> list[Share]:
     return sorted(shares, key=lambda s: (s.workload, s.role, s.bucket, s.option))
 
 
-def with_bound(choice: FleetChoice, bound: float, *, near: float = 1e-6) -> FleetChoice:
-    """The choice with what is proved: a bound from floats is rounded down; within ``near`` it is optimal."""
+def lower_bound(bound: float) -> Fraction:
+    """A bound from floats, rounded down; no objective is negative."""
+    if bound in (INF, -INF):
+        return Fraction(0)
+    return max(Fraction(0), Fraction(bound) - abs(Fraction(bound)) / 10**9)
+
+
+def with_bound(choice: FleetChoice, bound: float, *, near: float = PROVED_GAP) -> FleetChoice:
+    """The choice with what is proved; within ``near`` of its bound it is optimal."""
     assert choice.value is not None
-    if bound == -INF:
-        return replace(choice, status="feasible", lower_bound=Fraction(0), gap=_gap(choice.value, Fraction(0)))
-    if bound == INF:
-        low = choice.value
-    else:
-        low = Fraction(bound) - abs(Fraction(bound)) / 10**9
+    low = choice.value if bound == INF else lower_bound(bound)
     if choice.value - low <= Fraction(near) * abs(choice.value):
         return replace(choice, status="optimal", lower_bound=choice.value, gap=Fraction(0))
-    low = max(low, Fraction(0))
     return replace(choice, status="feasible", lower_bound=low, gap=_gap(choice.value, low))
 
 
 def _gap(value: Fraction, low: Fraction) -> Fraction:
     return (value - low) / value if value else Fraction(0)
-
-
-__all__ = ["Bought", "LossShares", "buy", "finish", "used_by", "with_bound"]

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from planner.solver.fleet_mip.block import BlockWriter, Cut
+from planner.solver.fleet_mip.block import BlockWriter
 from planner.solver.fleet_mip.cheaper import worth_pricing
+from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.exact import Short, settle
 from planner.solver.fleet_mip.mip import INF, Floats, Model, solve
 from planner.solver.fleet_mip.monolith import whole
 from planner.solver.fleet_mip.plan import BlockPlan, Plan, read_block
-from planner.solver.fleet_mip.prepared import Pool, Prepared
+from planner.solver.fleet_mip.pools import Pool
+from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.purchases import PurchaseWriter, balance
 
 _CUT_ROUNDS = 6
@@ -78,8 +80,19 @@ class Priced:
     cuts: list[Cut] = field(default_factory=list)
 
 
-def price(state: State, number: int, prices: Floats, gap: float, limit_s: float) -> Priced:
-    """Solve one block alone at these prices per resource. An infeasible one has the bound infinity."""
+def price(
+    state: State, number: int, prices: Floats, gap: float, limit_s: float, *, whole: bool = True
+) -> Priced:
+    """Solve one block alone at these prices per resource. An infeasible one has the bound infinity.
+
+    Args:
+        state: of the process.
+        number: of the block.
+        prices: by resource.
+        gap: that is good enough.
+        limit_s: wall time.
+        whole: False: only the bound of the linear relaxation, which takes a twentieth of the time.
+    """
     cuts: list[Cut] = []
     bound = -INF
     plan = None
@@ -91,7 +104,13 @@ def price(state: State, number: int, prices: Floats, gap: float, limit_s: float)
         for resource, terms in block.uses.items():
             for column, entry in terms:
                 model.cost[column] += float(prices[resource]) * entry
+        if not whole:
+            relaxed = solve(model, whole=False)
+            return Priced(number, INF, relaxed.value if relaxed.status == "optimal" else bound, None)
         answer = solve(model, time_limit_s=limit_s, gap=gap, seed=state.seed)
+        if answer.status == "infeasible":
+            sure = solve(model, time_limit_s=limit_s, presolve=False).status == "infeasible"
+            return Priced(number, INF, INF if sure else bound, None, cuts)
         bound = max(bound, answer.bound)
         if answer.columns is None:
             break
@@ -199,11 +218,9 @@ def solve_whole(
         hint = {c: float(start.units.get(key, 0)) for key, c in model.purchases.units.items()}
         for block, plan in zip(model.blocks, start.blocks, strict=True):
             hint |= {column: float(plan.counts.get(key, 0)) for key, column in block.counts.items()}
-    answer = solve(
-        model.model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=hint, presolve=presolve
-    )
-    plan = None if answer.columns is None else model.plan(answer.columns)
-    return Solved(answer.status, plan, answer.value, answer.bound)
+    answer = solve(model.model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=hint, presolve=presolve)
+    found = None if answer.columns is None else model.plan(answer.columns)
+    return Solved(answer.status, found, answer.value, answer.bound)
 
 
 @dataclass
@@ -215,14 +232,16 @@ class Relaxed:
     prices: Floats
 
 
-def relax(state: State, presolve: bool = True, sample: Sequence[int] = ()) -> Relaxed:
+def relax(
+    state: State, presolve: bool = True, sample: Sequence[int] = (), limit_s: float | None = None
+) -> Relaxed:
     """The linear relaxation of the whole model, or of a sample of its periods.
 
     Of a sample the prices of the other periods are those of the nearest one; its value bounds nothing.
     """
     prepared = state.prepared
     model = whole(prepared, state.cuts, sample=sample)
-    answer = solve(model.model, whole=False, presolve=presolve)
+    answer = solve(model.model, whole=False, presolve=presolve, time_limit_s=limit_s)
     prices = np.zeros(prepared.resources)
     if answer.duals is not None:
         for resource, row in model.rows.items():

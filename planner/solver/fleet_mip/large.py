@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from planner.schema.reasons import Goal
+from planner.solver.fleet_mip.borrow import borrow
 from planner.solver.fleet_mip.columns import Columns, Pricer
 from planner.solver.fleet_mip.crew import Crew, Piece
+from planner.solver.fleet_mip.finish import buy, used_by
 from planner.solver.fleet_mip.jobs import Relaxed, Solved, State
 from planner.solver.fleet_mip.mip import INF, Floats
 from planner.solver.fleet_mip.plan import Plan
@@ -30,6 +32,19 @@ CONVERGED = 0.0015
 """Prices are good when the bound is this near the master."""
 FEW_WORKS = 8
 """With so few workloads the prices' bound stays weak: the whole model proves more."""
+FIRST_PART = 0.6
+"""Of the time limit: the first round of pricing is cut short then, so that there is a plan in time."""
+PRICE_PART, SEARCH_PART, DAY_PART = 0.35, 0.6, 0.15
+"""Of the time limit: until then prices of a single period are refined; until then plans of few workloads or
+a single period are searched before the whole model is tried; one round of moves over the whole day."""
+SINGLE_MOVES, PERIOD_MOVES = 60, 3
+"""Moves of one round of the search in a single period, and in each of several."""
+STALL, PATIENT_ROUNDS = 5e-4, 3
+"""A round that gains less than this part stalls; so many in a row end the search."""
+MOST_FREE, MOST_MOVE_S = 8, 2.0
+"""Stalled moves grow up to so many workloads and so much time."""
+LAST_S, SETTLE_EVERY = 0.3, 10
+"""The whole model is not begun with less time left; moves beside it after which all is bought anew."""
 PENALTY = 10.0
 """A GPU that is used and not bought counts so many times the dearest price."""
 
@@ -51,12 +66,14 @@ class _Large:
         self.master = INF
         self.least: list[float] = []
         self.penalties = np.zeros(state.prepared.resources)
+        self.search: Search | None = None
         self.rounds = 0
+        self.round_s = 0.0
 
     def solve(self) -> str:
-        relaxed = self._one(("relax", {"sample": self._sample()}))
+        relaxed = self._one(("relax", {"sample": self._sample(), "limit_s": self.run.left_s}))
         if relaxed is not None and relaxed.status == "infeasible":
-            again = self._one(("relax", {"presolve": False}))
+            again = self._one(("relax", {"presolve": False, "limit_s": self.run.left_s}))
             if again is not None and again.status == "infeasible":
                 return "infeasible"
         if relaxed is None or relaxed.status != "optimal":
@@ -64,20 +81,21 @@ class _Large:
         if not self._sample():
             self.run.prove(relaxed.value)
         self._punish(relaxed)
-        verdict = self.round(relaxed.prices)
+        verdict = self.round(relaxed.prices, FIRST_PART * self.run.limit_s)
         if verdict:
             return verdict
+        borrow(self.prepared, self.columns, self.prices)
         if any(not plans for plans in self.columns.plans):
             return self._whole_until_done()
         self.search = Search(self.prepared, self.run, self.columns, self.penalties, self.state.seed)
-        if self.run.blocks is not None:
-            self.columns_from_plan()
-        if self.prepared.periods == 1:
-            self._rounds_until(0.35 * self.run.limit_s)
-        self._start()
+        for plan in self.run.blocks or ():
+            self.columns.add(plan)
+        self._start(self.search)
         if self.goal == "any" and self.run.blocks is not None:
             return ""
-        return self._improve()
+        if self.prepared.periods == 1:
+            self._rounds_until(PRICE_PART * self.run.limit_s)
+        return self._improve(self.search)
 
     def _sample(self) -> tuple[int, ...]:
         """Periods of which a linear relaxation gives the first prices; none: all."""
@@ -88,10 +106,6 @@ class _Large:
 
     def _one(self, piece: Piece) -> Any:
         return next(result for _, result in self.crew.each(iter([piece])))
-
-    def columns_from_plan(self) -> None:
-        for plan in self.run.blocks or ():
-            self.columns.add(plan)
 
     def _punish(self, relaxed: Relaxed) -> None:
         """What use beyond the purchases counts: far more than any price."""
@@ -111,13 +125,17 @@ class _Large:
         """Price every block once; ``infeasible`` where one block alone has no plan."""
         gap = COARSE if self.rounds == 0 and self.prepared.periods > 1 else FINE
         self.rounds += 1
+        begun = self.run.seconds
 
         def pieces() -> Iterator[Piece]:
-            for number in range(len(self.prepared.blocks)):
-                if self.run.seconds > until or self.run.left_s <= 0:
+            for number in self._order():
+                # Cut short, the rest is relaxed: a bound all the same.
+                late = self.run.seconds > until
+                if self.run.left_s <= 0:
                     return
                 limit = PRICE_S * len(self.prepared.blocks[number][1])
-                yield ("price", {"number": number, "prices": prices, "gap": gap, "limit_s": limit})
+                asked = {"number": number, "prices": prices, "gap": gap, "limit_s": limit}
+                yield ("price", {**asked, "whole": not late})
 
         for _, priced in self.crew.each(pieces()):
             if priced is None:
@@ -129,12 +147,22 @@ class _Large:
             self.pricer.learn(priced.number, prices, priced.bound)
             if priced.plan is not None:
                 self.columns.add(priced.plan)
+        self.round_s = self.run.seconds - begun
         least = [self.pricer.known(number, prices) for number in range(len(self.prepared.blocks))]
         bound = self.pricer.bound(prices, least)
         self.run.prove(bound)
         if bound > self.price_bound or not self.least:
             self.price_bound, self.prices, self.least = bound, prices, least
         return ""
+
+    def _order(self) -> list[int]:
+        """Blocks by period, periods far apart first: a round that is cut short has priced some all over."""
+        count = self.prepared.periods
+        bits = max(1, (count - 1).bit_length())
+        turned = {t: int(f"{t:0{bits}b}"[::-1], 2) for t in range(count)}
+        return sorted(
+            range(len(self.prepared.blocks)), key=lambda n: (turned[self.prepared.blocks[n][1][0]], n)
+        )
 
     def next_prices(self) -> Floats | None:
         """Prices for another round; None where the present ones are good."""
@@ -155,48 +183,57 @@ class _Large:
 
     # -- plans --------------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        if self.run.blocks is not None:
-            self.search.take(self.run.blocks)
-            return
-        blocks = [self.columns.cheapest(number, self.prices) for number in range(len(self.prepared.blocks))]
-        self.search.take(blocks)
+    def _start(self, search: Search) -> None:
+        """From the cheapest columns, or from a plan that is better."""
+        before, value = self.run.blocks, self.run.value
+        search.take(
+            [self.columns.cheapest(number, self.prices) for number in range(len(self.prepared.blocks))]
+        )
+        if before is not None and value < search.value:
+            search.take(before)
 
-    def _improve(self) -> str:
+    def _improve(self, search: Search) -> str:
+        """Search; when that stalls, price again; in the end the whole model, where it may prove something."""
         run, single = self.run, self.prepared.periods == 1
         few = len(self.prepared.works) <= FEW_WORKS
         tied = bool(self.prepared.problem.starts) or any(w.deferrable for w in self.prepared.works)
-        searched = 0.6 if single or few else 0.97
+        until = (SEARCH_PART if single or few else 1.0) * run.limit_s
         stalled = 0
-        while not run.done and run.seconds < searched * run.limit_s and stalled < 3:
-            until = min(run.limit_s * searched, run.seconds + 0.2 * run.limit_s)
-            before = self.search.value
-            self.search.sweep(self.crew, self.prices, until, 60 if single else 3)
+        while not run.done and run.seconds < until and stalled < PATIENT_ROUNDS:
+            before = search.value
+            search.sweep(self.crew, self.prices, until, SINGLE_MOVES if single else PERIOD_MOVES)
             if not single and (tied or few):
-                day_until = min(run.limit_s * searched, run.seconds + 0.15 * run.limit_s)
-                self.search.day_moves(self.crew, self.prices, day_until, 1 if stalled else 2, DAY_MOVE_S)
-            if not single and run.seconds < 0.7 * run.limit_s:
+                soon = min(until, run.seconds + DAY_PART * run.limit_s)
+                search.day_moves(self.crew, self.prices, soon, 1 if stalled else 2, DAY_MOVE_S)
+            self.state.learn(search.cuts)
+            if search.value <= before * (1 - STALL):
+                continue
+            stalled += 1
+            search.free = min(search.free + 1, MOST_FREE)
+            search.move_s = min(1.6 * search.move_s, MOST_MOVE_S)
+            # A round that does not end leaves no bound.
+            if not single and until - run.seconds > 1.5 * self.round_s:
                 prices = self.next_prices()
                 if prices is not None:
-                    self.round(prices, run.limit_s * searched)
-            if self.search.value > before * (1 - 2e-4):
-                stalled += single or few
-                self.search.free = min(self.search.free + 1, 8)
-                self.search.move_s *= 1.6
-            self.state.learn(self.search.cuts)
+                    self.round(prices, until)
+                    stalled = 0
         return self._whole_until_done()
 
     def _whole_until_done(self) -> str:
         """The whole model with pricing rows, from the plan; beside it the search goes on."""
-        run = self.run
-        while run.left_s > 0.2 and not run.done and not (self.goal == "any" and run.blocks is not None):
+        run, better = self.run, 0
+        while run.left_s > LAST_S and not run.done and not (self.goal == "any" and run.blocks is not None):
             for piece, result in self.crew.each(self._beside()):
                 if piece[0] == "whole":
                     verdict = self._whole_done(result)
                     if verdict:
                         return verdict
-                elif self.search.accept(piece, result) and self.prepared.periods > 1:
-                    self.search.settle()
+                elif self.search is not None and self.search.accept(piece, result):
+                    better += 1
+                    if self.prepared.periods > 1 and better % SETTLE_EVERY == 0:
+                        self.search.settle()
+            if better and self.search is not None and self.prepared.periods > 1:
+                self.search.settle()
         return ""
 
     def _beside(self) -> Iterator[Piece]:
@@ -204,23 +241,26 @@ class _Large:
         rows = []
         if self.least and not self.prepared.problem.limits.must_use:
             rows = [({r: float(p) for r, p in enumerate(self.prices) if p}, self.least)]
-        searching = hasattr(self, "search") and bool(self.search.plans)
-        if run.blocks is not None and searching:
-            start = Plan(tuple(run.blocks), run.units)
-        limit = max(0.1, run.left_s - 0.3)
-        until = run.seconds + limit - 2
+        if run.blocks is not None:
+            start = Plan(run.blocks, run.units)
+        limit = max(0.1, run.left_s - LAST_S)
+        until = run.seconds + limit - self.search.move_s if self.search is not None else 0.0
         gap = 1.0 if self.goal == "any" else min(run.enough, 1e-4) if run.limited else run.enough
         yield ("whole", {"limit_s": limit, "gap": gap, "start": start, "least": rows})
-        while searching and run.seconds < until and not run.done and self.prepared.periods == 1:
-            numbers = sorted(self.search.random.sample(range(len(self.prepared.blocks)),
-                                                       min(self.search.free, len(self.prepared.blocks))))
-            yield self.search.piece(numbers, range(1), self.prices, self.search.move_s)
+        if self.search is not None:
+            yield from self.search.moves(self.prices, until, None)
+
+    def _confirmed(self) -> str:
+        """A second opinion on `infeasible`: without presolve."""
+        limit = max(LAST_S, self.run.left_s)
+        again = self._one(("whole", {"limit_s": limit, "gap": 1.0, "presolve": False}))
+        return "infeasible" if again is not None and again.status == "infeasible" else "unknown"
 
     def _whole_done(self, solved: Solved | None) -> str:
         if solved is None:
             return "unknown"
         if solved.status == "infeasible":
-            return "infeasible" if self.run.blocks is None else "done"
+            return "done" if self.run.blocks is not None else self._confirmed()
         self.run.prove(solved.bound)
         if solved.plan is None:
             return "unknown"
@@ -230,6 +270,7 @@ class _Large:
             self.run.propose(solved.plan.blocks, solved.value, solved.plan.units)
             return "done"
         mended = repaired(self.prepared, solved.plan.blocks)
-        if mended is not None and hasattr(self, "search"):
-            self.search.take(mended)
+        bought = None if mended is None else buy(self.prepared, used_by(self.prepared, mended))
+        if mended is not None and bought is not None:
+            self.run.propose(mended, bought.value, bought.units)
         return "" if cuts else "done"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.solver.fleet_mip.block import Block, BlockWriter, Cut
+from planner.solver.fleet_mip.block import BlockWriter
+from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.mip import Floats, Model
 from planner.solver.fleet_mip.plan import Plan, read_plan
+from planner.solver.fleet_mip.pool_rows import Block
 from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.purchases import Purchases, PurchaseWriter, balance
 
@@ -27,7 +29,7 @@ class Whole:
 
     def plan(self, columns: Floats) -> Plan:
         """The plan in a solution."""
-        return read_plan(self.prepared, self.blocks, columns, self.purchases)
+        return read_plan(self.blocks, columns, self.purchases)
 
 
 def whole(

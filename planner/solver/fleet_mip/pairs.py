@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from planner.schema.choice import Coupling, Option
 from planner.solver.fleet_mip.mip import Model
-from planner.solver.fleet_mip.prepared import Work
+from planner.solver.fleet_mip.pools import Work
 
 _Kind = tuple[str, str | None, Fraction | None, Fraction | None]
 

@@ -10,7 +10,7 @@ from planner.solver.fleet_mip.mip import Floats
 from planner.solver.fleet_mip.prepared import Prepared
 
 if TYPE_CHECKING:
-    from planner.solver.fleet_mip.block import Block
+    from planner.solver.fleet_mip.pool_rows import Block
     from planner.solver.fleet_mip.purchases import Purchases
 
 Key = tuple[int, int, int]
@@ -52,7 +52,7 @@ def read_block(number: int, block: Block, columns: Floats) -> BlockPlan:
     return BlockPlan(number, counts, takers, levels)
 
 
-def read_plan(prepared: Prepared, blocks: Sequence[Block], columns: Floats, purchases: Purchases) -> Plan:
+def read_plan(blocks: Sequence[Block], columns: Floats, purchases: Purchases) -> Plan:
     """The whole plan in a solution."""
     units = {key: round(float(columns[c])) for key, c in purchases.units.items()}
     found = tuple(read_block(number, block, columns) for number, block in enumerate(blocks))

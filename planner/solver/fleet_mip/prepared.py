@@ -7,145 +7,17 @@ resources; the purchases provide them.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-
-from planner.schema.choice import Coupling, Option, Way
-from planner.schema.fleet import Api, Deferrable, FleetDemand, FleetProblem, Host, Site
-from planner.solver.fleet_mip.mip import Floats
+from planner.schema.choice import Option
+from planner.schema.fleet import FleetProblem, Host, Site
+from planner.solver.fleet_mip.dominated import undominated
+from planner.solver.fleet_mip.pools import Place, Pool, Work
 
 Stand = tuple[str, Site]
 """Host id and site."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """One option at one stand."""
-
-    option: int
-    """Its number in the pool."""
-    site: Site
-    stand: int
-    room_gpus: int
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The demand of one workload and role with the options and places left for it."""
-
-    demand: FleetDemand
-    options: tuple[Option, ...]
-    places: tuple[Place, ...]
-
-    @cached_property
-    def rates(self) -> tuple[tuple[Fraction, ...], ...]:
-        """[option][bucket], within max_utilization."""
-        share = self.demand.max_utilization
-        return tuple(tuple(rate * share for rate in option.rates_rps) for option in self.options)
-
-    @cached_property
-    def rates_f(self) -> Floats:
-        """The same in floats."""
-        buckets = len(self.demand.buckets)
-        return np.array([[float(r) for r in row] for row in self.rates]).reshape(len(self.options), buckets)
-
-    @cached_property
-    def demand_f(self) -> Floats:
-        """[period][bucket]."""
-        return np.array([[float(d) for d in row] for row in self.demand.demand_rps])
-
-    @property
-    def spares(self) -> int:
-        """How many are lost."""
-        return self.demand.spares.count
-
-    def spares_of(self, *kinds: str) -> int:
-        """How many are lost, where the spares are of one of these kinds."""
-        return self.spares if self.demand.spares.kind in kinds else 0
-
-    @property
-    def least(self) -> int:
-        """Replicas that a pool in use must have."""
-        return max(self.demand.min_replicas, self.spares_of("replicas"))
-
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Places that are lost together: by zone or provider."""
-        by: dict[object, list[int]] = defaultdict(list)
-        providers = self.demand.spares.kind == "providers"
-        for number, place in enumerate(self.places):
-            by[place.site.provider if providers else place.site].append(number)
-        return tuple(tuple(by[key]) for key in sorted(by, key=str))
-
-    @cached_property
-    def loads(self) -> Floats:
-        """[period][option]: replicas that carry all that the option can carry, at level 1."""
-        with np.errstate(divide="ignore"):
-            per_rate = np.where(self.rates_f > 0, 1.0 / self.rates_f, 0.0)
-        return np.asarray(self.demand_f @ per_rate.T)
-
-    def most(self, option: int, period: int, level: Fraction) -> int:
-        """More replicas of one option than this are never needed."""
-        load = float(self.loads[period, option]) * float(level)
-        return self._most(load)
-
-    def most_ever(self, option: int, level: Fraction) -> int:
-        """The same for the busiest period."""
-        return self._most(float(self.loads[:, option].max(initial=0.0)) * float(level))
-
-    def _most(self, load: float) -> int:
-        reach = max((one.replicas_from for one in self.options), default=1)
-        spares = 0 if self.demand.spares.kind in ("zones", "providers") else self.spares
-        return max(self.least, math.ceil(load * (1 + 1e-9) + 1e-9) + spares, reach, 1)
-
-
-@dataclass(frozen=True)
-class Work:
-    """One workload: its pools by way of serving, its coupling, suppliers and deadline."""
-
-    name: str
-    pools: tuple[Pool, ...]
-    coupling: Coupling | None
-    apis: tuple[Api, ...]
-
-    @property
-    def ways(self) -> tuple[Way, ...]:
-        """How it may be served."""
-        roles = {pool.demand.role for pool in self.pools}
-        found: list[Way] = []
-        if "serve" in roles:
-            found.append("aggregated")
-        if roles - {"serve"}:
-            found.append("disaggregated")
-        return tuple(found)
-
-    @property
-    def deferrable(self) -> Deferrable | None:
-        """Where the work may wait."""
-        return next((p.demand.deferrable for p in self.pools if p.demand.deferrable is not None), None)
-
-    @property
-    def most_level(self) -> Fraction:
-        """The highest level that any period can have."""
-        waits = self.deferrable
-        if waits is None:
-            return Fraction(1)
-        arrivals, periods = waits.arrivals, len(waits.arrivals)
-        window = min(waits.deadline, periods)
-        return max(
-            sum((arrivals[(t - back) % periods] for back in range(window)), Fraction(0))
-            for t in range(periods)
-        )
-
-
-def way_of(pool: Pool) -> Way:
-    """The way of serving that a pool belongs to."""
-    return "aggregated" if pool.demand.role == "serve" else "disaggregated"
 
 
 @dataclass(frozen=True)
@@ -231,7 +103,7 @@ def prepare(problem: FleetProblem, *, dominance: bool = True) -> Prepared:
         options = [
             o for o in by_pool[demand.pool] if any(allowed is None or s in allowed for s in sold[o.supply])
         ]
-        kept = tuple(_undominated(options, ordered, hosts) if dominance else options)
+        kept = tuple(undominated(options, ordered, hosts) if dominance else options)
         places = tuple(
             Place(index, site, number[option.supply, site], hosts[option.supply].room_gpus(option))
             for index, option in enumerate(kept)
@@ -268,49 +140,4 @@ def _sorted(problem: FleetProblem) -> FleetProblem:
             budgets=tuple(sorted(limits.budgets, key=lambda one: (one.id, one.every_period))),
             must_use=tuple(sorted(limits.must_use)),
         ),
-    )
-
-
-def _undominated(
-    options: Sequence[Option], problem: FleetProblem, hosts: dict[str, Host]
-) -> Iterable[Option]:
-    """Options that no copies of another one on the same host replace, in the order of their ids.
-
-    ``k`` copies of a smaller one take no more room, carry as much on every bucket and wait no longer. After
-    a loss they keep as much too: a lost copy is a part of what the lost replica was.
-    """
-    limits = problem.limits
-    power = limits.power_w is not None or limits.objective == "power"
-    counted = any(option.counted for option in options)
-    room = {option.id: hosts[option.supply].room_gpus(option) for option in options}
-    rates = {option.id: np.array([float(rate) for rate in option.rates_rps]) for option in options}
-    order = sorted(options, key=lambda o: (room[o.id], -float(rates[o.id].sum()), o.power_w, o.id))
-    kept: dict[str, list[Option]] = defaultdict(list)
-    for option in order:
-        mine = rates[option.id] * (1 - 1e-9)
-        for other in kept[option.supply]:
-            copies = room[option.id] // room[other.id]
-            near = copies >= 1 and bool(np.all(copies * rates[other.id] >= mine))
-            if near and _replaces(other, option, copies, power=power, counted=counted):
-                break
-        else:
-            kept[option.supply].append(option)
-    left = {option.id for group in kept.values() for option in group}
-    return [option for option in options if option.id in left]
-
-
-def _replaces(mine: Option, other: Option, copies: int, *, power: bool, counted: bool) -> bool:
-    if counted:
-        widest = mine.replicas_to is None or (
-            other.replicas_to is not None and mine.replicas_to >= other.replicas_to
-        )
-        if copies != 1 or mine.replicas_from > other.replicas_from or not widest:
-            return False
-    waits = ((mine.ttft_s, other.ttft_s), (mine.transfer_s, other.transfer_s))
-    return (
-        mine.gpu == other.gpu
-        and (not power or copies * mine.power_w <= other.power_w)
-        and (mine.kv is None or mine.kv == other.kv)
-        and all(a is None or (b is not None and a <= b) for a, b in waits)
-        and all(copies * a >= b for a, b in zip(mine.rates_rps, other.rates_rps, strict=True))
     )

@@ -43,7 +43,8 @@ class PurchaseWriter:
             for place in pool.places
         )
         self._most_api = 1.0 + 2 * sum(
-            float(work.most_level * max(max(row, default=Fraction(0)) for row in api.usd_per_h)) * len(api.usd_per_h[0])
+            float(work.most_level * max(max(row, default=Fraction(0)) for row in api.usd_per_h))
+            * len(api.usd_per_h[0])
             for work in works
             for api in work.apis
         )
@@ -150,7 +151,9 @@ class PurchaseWriter:
             if by_gpu[gpu]:
                 model.row(by_gpu[gpu], upper=stock)
         for quota in limits.quotas:
-            model.row([by_line[name] for name in sorted(set(quota.lines)) if name in by_line], upper=quota.gpus)
+            model.row(
+                [by_line[name] for name in sorted(set(quota.lines)) if name in by_line], upper=quota.gpus
+            )
         if limits.max_gpus is not None:
             model.row([term for terms in by_gpu.values() for term in terms], upper=limits.max_gpus)
         if limits.changes is not None:
@@ -201,7 +204,6 @@ class PurchaseWriter:
             elif len(periods) == self.prepared.periods:
                 every = [term for terms in spent.values() for term in terms]
                 model.row(every, upper=float(budget.usd_per_h) * len(periods) * self.keep)
-
 
     def _starts_beside(
         self,

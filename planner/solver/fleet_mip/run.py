@@ -85,4 +85,3 @@ class Run:
             proved = "" if bound is None else f", proved {bound:,.2f}"
             gap = f", gap {100 * self.gap:.2f} %" if self.gap < INF else ""
             self._progress(f"{self.seconds:.0f} s: {found}{proved}{gap}")
-

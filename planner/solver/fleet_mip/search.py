@@ -8,6 +8,7 @@ together, is improved by choosing one or two workloads anew over the whole day.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -47,6 +48,7 @@ class Search:
         self.units: dict[tuple[int, int], int] = {}
         self.values: list[float] = []
         self.value = INF
+        self.beyond = False
         self.cuts: list[Any] = []
         self.free, self.move_s = FREE, MOVE_S
         self.at = [
@@ -57,7 +59,7 @@ class Search:
 
     # -- the present plan -------------------------------------------------------------------------------
 
-    def take(self, plans: Sequence[BlockPlan], units: dict[tuple[int, int], int] | None = None) -> None:
+    def take(self, plans: Sequence[BlockPlan]) -> None:
         """Start from these blocks; purchases are made for them."""
         self.plans = list(plans)
         self.used = used_by(self.prepared, plans)
@@ -68,7 +70,7 @@ class Search:
         bought = self._buy(self.used)
         if bought is None:
             return
-        self.units, self.value = dict(bought.units), bought.value
+        self.units, self.value, self.beyond = dict(bought.units), bought.value, bought.beyond
         if not bought.beyond:
             self.run.propose(self.plans, bought.value, bought.units)
         if self.prepared.periods > 1:
@@ -98,7 +100,9 @@ class Search:
     # -- moves ------------------------------------------------------------------------------------------
 
     def places(self, number: int, prices: Floats) -> frozenset[tuple[int, int]] | None:
-        """Places worth trying in a block."""
+        """Places worth trying in a block; all while more is used than can be bought."""
+        if self.beyond:
+            return None
         found: set[tuple[int, int]] = set()
         work = self.prepared.blocks[number][0]
         if self.columns.plans[number]:
@@ -111,9 +115,7 @@ class Search:
         found |= {(pool, place) for _, pool, place in self.plans[number].counts}
         return frozenset(found)
 
-    def piece(
-        self, numbers: Sequence[int], periods: Sequence[int], prices: Floats, limit_s: float
-    ) -> Piece:
+    def piece(self, numbers: Sequence[int], periods: Sequence[int], prices: Floats, limit_s: float) -> Piece:
         """Choose these blocks anew together with the purchases of these periods."""
         others = self.used.copy()
         for number in numbers:
@@ -160,7 +162,7 @@ class Search:
         if bought is None or bought.value >= self.value * (1 - 1e-9):
             return False
         self._replace(plans, used)
-        self.value, self.units = bought.value, dict(bought.units)
+        self.units, self.value, self.beyond = dict(bought.units), bought.value, bought.beyond
         if not bought.beyond:
             self.run.propose(self.plans, bought.value, bought.units)
         if self.prepared.periods > 1:
@@ -178,24 +180,26 @@ class Search:
     def sweep(self, crew: Crew, prices: Floats, until: float, moves: int) -> int:
         """Improve every period some times; how many moves helped. ``until``: seconds of the run."""
         helped = 0
-        for piece, result in crew.each(self._moves(prices, until, moves)):
+        for piece, result in crew.each(self.moves(prices, until, moves)):
             helped += self.accept(piece, result)
             crew.learn(self.cuts)
         if self.prepared.periods > 1:
             self.settle()
         return helped
 
-    def _moves(self, prices: Floats, until: float, moves: int) -> Iterator[Piece]:
-        periods = list(range(self.prepared.periods))
-        for _ in range(moves):
+    def moves(self, prices: Floats, until: float, most: int | None) -> Iterator[Piece]:
+        """Moves in shuffled periods, ``most`` in each, until a second of the run."""
+        periods = [period for period, blocks in enumerate(self.at) if blocks]
+        for _ in itertools.count() if most is None else range(most):
+            if not periods:
+                return
             self.random.shuffle(periods)
             for period in periods:
                 if self.run.seconds > until or self.run.done:
                     return
                 mine = self.at[period]
-                if mine:
-                    numbers = sorted(self.random.sample(mine, min(self.free, len(mine))))
-                    yield self.piece(numbers, [period], prices, self.move_s)
+                numbers = sorted(self.random.sample(mine, min(self.free, len(mine))))
+                yield self.piece(numbers, [period], prices, self.move_s)
 
     def day_moves(self, crew: Crew, prices: Floats, until: float, free: int, limit_s: float) -> int:
         """Choose workloads anew over all periods, purchases and all; how many moves helped."""

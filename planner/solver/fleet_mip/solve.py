@@ -9,11 +9,9 @@ from dataclasses import replace
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
 from planner.solver.fleet_mip.crew import Crew
-from planner.solver.fleet_mip.exact import Short
-from planner.solver.fleet_mip.finish import finish, with_bound
-from planner.solver.fleet_mip.jobs import Solved, State, solve_whole
+from planner.solver.fleet_mip.finish import buy, finish, lower_bound, used_by, with_bound
+from planner.solver.fleet_mip.jobs import State, solve_whole
 from planner.solver.fleet_mip.large import search_large
-from planner.solver.fleet_mip.mip import INF
 from planner.solver.fleet_mip.plan import BlockPlan
 from planner.solver.fleet_mip.prepared import Prepared, prepare
 from planner.solver.fleet_mip.repair import repaired
@@ -55,7 +53,7 @@ def solve_mip(
     prepared = prepare(problem)
     state = State(prepared, seed)
     try:
-        status = _quick(problem, state, run, goal)
+        status = _quick(state, run, goal)
         if status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
         if status == "" and not run.done:
@@ -70,12 +68,10 @@ def solve_mip(
     return _closed(problem, prepared, run)
 
 
-def _quick(problem: FleetProblem, state: State, run: Run, goal: Goal) -> str:
+def _quick(state: State, run: Run, goal: Goal) -> str:
     """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
     prepared = state.prepared
-    counts = sum(
-        len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools
-    )
+    counts = sum(len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools)
     if counts > QUICK_COUNTS:
         return ""
     for _ in range(_EXACT_ROUNDS):
@@ -93,28 +89,35 @@ def _quick(problem: FleetProblem, state: State, run: Run, goal: Goal) -> str:
             run.propose(found.plan.blocks, found.value, found.plan.units)
             return "optimal" if found.status == "optimal" else ""
         if not cuts:
+            _propose_repaired(prepared, run, found.plan.blocks)
             return ""
     return ""
 
 
+def _propose_repaired(prepared: Prepared, run: Run, blocks: Sequence[BlockPlan]) -> None:
+    """A plan that rounding left short, with a replica more where that is."""
+    mended = repaired(prepared, blocks)
+    bought = None if mended is None else buy(prepared, used_by(prepared, mended))
+    if mended is not None and bought is not None:
+        run.propose(mended, bought.value, bought.units)
+
+
 def _confirmed(state: State, limit_s: float) -> bool:
     """A second opinion on `infeasible`: without presolve."""
-    return solve_whole(state, limit_s, 0.0, presolve=False).status != "optimal"
+    return solve_whole(state, limit_s, 0.0, presolve=False).status == "infeasible"
 
 
 def _closed(problem: FleetProblem, prepared: Prepared, run: Run) -> FleetChoice:
     """The best plan in exact numbers, with its bound and trace."""
     trace = tuple(run.trace)
+    low = lower_bound(run.bound)
     if run.blocks is None:
-        return FleetChoice("unknown", engine="HiGHS", trace=trace)
+        return FleetChoice("unknown", lower_bound=low, engine="HiGHS", trace=trace)
     blocks: Sequence[BlockPlan] = run.blocks
     done = finish(problem, prepared, blocks, run.units)
     if isinstance(done, list):
         mended = repaired(prepared, blocks)
         done = None if mended is None else finish(problem, prepared, mended)
     if done is None or isinstance(done, list):
-        return FleetChoice("unknown", engine="HiGHS", trace=trace)
+        return FleetChoice("unknown", lower_bound=low, engine="HiGHS", trace=trace)
     return replace(with_bound(done, run.bound), trace=trace)
-
-
-__all__ = ["INF", "Short", "Solved", "solve_mip"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from planner.constraints.shares import Split
 from planner.solver.covers import Pooled
 from planner.solver.fleet_mip.mip import INF, Model, solve
-from planner.constraints.shares import Split
 
 _GRID = 10**7
 """Guessed shares are rounded to this grid."""
@@ -16,7 +16,9 @@ _SURE = 1 + 1e-5
 
 
 def split(pooled: Pooled, left: Sequence[int]) -> Split:
-    """Shares over these replicas as `Pooled.split`; its factor is 1 where more than enough was guessed.
+    """Shares over these replicas as `Pooled.split`.
+
+    The factor is 1 where more than enough was guessed; where it is clearly less there are no shares.
 
     The exact simplex takes a hundred times as long as a linear program in floats, and most replicas have
     room for rounded shares.
@@ -34,7 +36,7 @@ def _guess(pooled: Pooled, left: Sequence[int], used: Sequence[int]) -> Split | 
     factor = model.column(0, INF, cost=-1.0)
     cells: dict[tuple[int, int], int] = {}
     needs = [float(need) for need in pooled.needs]
-    for b, need in enumerate(needs):
+    for b, _need in enumerate(needs):
         for place in used:
             if pooled.rates[place][b] > 0:
                 cells[b, place] = model.column(0, INF)
@@ -48,9 +50,13 @@ def _guess(pooled: Pooled, left: Sequence[int], used: Sequence[int]) -> Split | 
         ]
         model.row(load, upper=float(left[place]))
     answer = solve(model, whole=False)
-    if answer.columns is None or answer.columns[factor] < _SURE:
+    if answer.columns is None or answer.duals is None:
         return None
     most = float(answer.columns[factor])
+    if most < 2 - _SURE:
+        return _too_few(pooled, most, [abs(float(dual)) for dual in answer.duals[: len(needs)]])
+    if most < _SURE:
+        return None
     shares = []
     for b in range(len(needs)):
         row = [Fraction(0)] * len(left)
@@ -62,6 +68,17 @@ def _guess(pooled: Pooled, left: Sequence[int], used: Sequence[int]) -> Split | 
         shares.append(tuple(row))
     found = Split(Fraction(1), tuple(shares), ())
     return found if _holds(pooled, left, found) else None
+
+
+def _too_few(pooled: Pooled, factor: float, portions: Sequence[float]) -> Split | None:
+    """Certainly short; any prices give a valid row, those of the floats one that says so."""
+    total = sum(portions)
+    if total <= 0:
+        return None
+    prices = tuple(
+        Fraction(portion / total) / need for portion, need in zip(portions, pooled.needs, strict=True)
+    )
+    return Split(Fraction(factor), (), prices)
 
 
 def _holds(pooled: Pooled, left: Sequence[int], found: Split) -> bool:

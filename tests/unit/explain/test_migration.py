@@ -265,3 +265,17 @@ def test_large_fleets_are_moved_in_larger_portions():
         assert carried >= 1
     assert {gpu: count for gpu, count in total.items() if count} == after
     assert most <= 2400
+
+
+@pytest.mark.parametrize("most", [160, 100])
+def test_many_types_move_in_groups(most):
+    """Four old types of 20 GPUs for four new ones: at once under 160, in portions under 100."""
+    before, after = dict.fromkeys("abcd", 20), dict.fromkeys("wxyz", 20)
+    steps = migration(before, after, [everywhere(most, *"abcdwxyz")])
+    total = dict(before)
+    for step in steps:
+        assert total.get(step.gpu, 0) == step.from_ != step.to
+        total[step.gpu] = step.to
+        assert 80 <= sum(total.values()) <= most
+    assert {gpu: count for gpu, count in total.items() if count} == after
+    assert (len(steps) == 8) is (most == 160)

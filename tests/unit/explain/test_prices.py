@@ -155,3 +155,15 @@ def test_a_limit_that_states_its_step():
     assert [step(Axis(limit)).text for limit in (servers, money, share)] == [
         "+8 GPUs", "+1 USD/h", "+1 % of the GPUs",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("exact", "saved", "proved"), [(True, 1e-8, True), (False, 0, True)])
+def test_last_digits_of_floats_are_no_saving(exact, saved, proved):
+    today = Choice("optimal", {"o": 1}, cost_usd_per_h=F(10), value=F(10), lower_bound=F(10))
+    usd = F(10) - F(1, 10**8)
+    looser = Choice("optimal", {"o": 1}, cost_usd_per_h=usd, value=usd, lower_bound=usd, exact=exact)
+    table = PlanTable([Row(5, {"g": 2}, {})], [STOCK])
+    table.ask = lambda changes, goal="value", objective=None: looser
+    (price,) = prices(table, today)
+    assert price.saves_usd_per_hour == pytest.approx(saved)
+    assert price.proved is proved

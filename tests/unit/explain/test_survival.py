@@ -2,12 +2,14 @@
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from planner.constraints.shares import best_split
 from planner.explain.carrying import Carrying
+from planner.explain.near_split import near_factor
 from planner.explain.survival import survival
 from planner.schema.choice import Option, Share
 from planner.schema.fleet import (
@@ -322,3 +324,36 @@ def test_weights_bound_what_is_carried(seed):
     assert known.factor(asked, 0, counts) == sum(weights[name] * count for name, count in counts.items())
     fewer = {name: count - 1 for name, count in counts.items()}
     assert known.factor(asked, 0, fewer) <= sum(weights[name] * count for name, count in fewer.items())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_fast_split_is_near_the_exact_one(seed):
+    draw = random.Random(seed)
+    options, buckets = draw.randint(1, 6), draw.randint(1, 6)
+    rates = [[F(draw.randint(0, 30), 7) for _ in range(buckets)] for _ in range(options)]
+    capacity = [F(draw.randint(0, 9)) for _ in range(options)]
+    needs = [F(draw.randint(1, 50), 3) for _ in range(buckets)]
+    exact = best_split(rates, capacity, needs).factor
+    assert near_factor(rates, capacity, needs) == pytest.approx(float(exact), abs=1e-9, rel=1e-9)
+
+
+def test_all_that_is_carried_is_told_exactly():
+    """One part in 10^12 short of the demand is short, in floating point too."""
+    options = [option("a", 10, 2), option("b", 2, 10)]
+    for more, enough in ((F(0), True), (F(1, 10**12), False)):
+        asked = FleetDemand("chat", "serve", ((F(10), F(10) + more),), ("short", "long"))
+        problem, choice = fleet(
+            options, [line("l")], [asked], [PeriodChoice({("a", HERE): 1, ("b", HERE): 1})]
+        )
+        near = Carrying(problem, choice, exact=False)
+        assert (near.factor(asked, 0, near.counts(0)) == 1) is enough
+
+
+def test_a_shared_gpu_goes_with_all_its_slices():
+    """Three slices a GPU: 6 replicas of 5 on 2 GPUs; without one GPU half is left, without a slice 25."""
+    sliced = replace(option("a", 5), slices=3)
+    periods = [PeriodChoice({("a", HERE): 6}, {"l": 2}, (share("a"),))]
+    found = rows(survival(*fleet([sliced], [line("l")], [demand(30)], periods)))
+    shared = found["gpu", "chat/serve"]
+    assert (shared.lost_gpus, shared.lost_replicas, shared.share) == (1, 3, 0.5)
+    assert found["replica", "chat/serve"].share == pytest.approx(25 / 30)

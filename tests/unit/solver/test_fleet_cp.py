@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from planner.errors import InputError
-from planner.schema.choice import Option, Spares
+from planner.schema.choice import Option, PoolDemand, Share, Spares
 from planner.schema.fleet import (
     Api,
     Budget,
@@ -29,6 +29,7 @@ from planner.schema.fleet import (
     Site,
     StartCharge,
 )
+from planner.solver.covers import Pooled, turning_covers
 from planner.solver.fleet import better_of, solve_fleet
 from planner.solver.fleet_cp.solve import solve_cp
 from planner.solver.fleet_cp.supports import supports
@@ -280,8 +281,6 @@ def test_a_problem_with_suppliers_goes_to_the_large_engine(other_engine):
     question = replace(
         fleet([replica()], [line("owned", 20)], [hourly([3])]), apis=(Api("api", "w", ((F(5),),)),)
     )
-    from planner.schema.choice import Share
-
     period = PeriodChoice(shares=(Share("w", "serve", "all", "api", F(1)),))
     other_engine.answer = FleetChoice("optimal", (period,), F(5), F(5), F(5), F(0), engine="HiGHS")
     assert solve_fleet(question, seed=3, time_limit_s=50) == other_engine.answer
@@ -309,3 +308,33 @@ def test_the_better_plan_and_the_better_bound_are_kept():
     # A plan that was read again is there, whatever an engine in floats says.
     assert better_of(one, FleetChoice("infeasible")).value == 12
     assert better_of(one, FleetChoice("unknown", lower_bound=F(13))).lower_bound == 12
+
+
+def test_no_time_gives_no_plan_and_no_claim():
+    choice = solve_cp(everything(0), time_limit_s=0.0)
+    assert (choice.status, choice.periods, choice.value) == ("unknown", (), None)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_buckets_need_no_other_rows(seed):
+    """The rows where an option turns from one bucket to the other tell exactly what is enough."""
+    rng = random.Random(seed)
+    options = [
+        Option(f"o{n}", "w", "serve", "h", "g", 1, (F(rng.randint(0, 9)), F(rng.randint(0, 9))))
+        for n in range(rng.randint(1, 4))
+    ]
+    demand = PoolDemand("w", "serve", (F(rng.randint(1, 30)), F(rng.randint(1, 30))), ("a", "b"))
+    pool = Pooled(demand, options)
+    rows = [*pool.first_covers(), *turning_covers(pool)]
+    for _ in range(20):
+        counts = [rng.randint(0, 4) for _ in options]
+        kept = all(sum(w * n for w, n in zip(row.weights, counts, strict=True)) >= row.needed for row in rows)
+        assert kept == (pool.missing(counts) is None)
+
+
+def test_slices_share_gpus():
+    """Four thirds and three halves fill three GPUs less a sixth."""
+    options = [replica("a", slices=3, name="a"), replica("b", slices=2, name="b")]
+    choice = solve_cp(fleet(options, [line("on_demand", 1)], [hourly([4], "a"), hourly([3], "b")]))
+    assert choice.periods[0].bought == {"g/on_demand": 3}
+    assert choice.periods[0].counts == {("a", HERE): 4, ("b", HERE): 3}

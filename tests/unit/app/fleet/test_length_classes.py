@@ -1,0 +1,272 @@
+"""Fleets whose short and long prompts may go to different pools."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from planner.app.fleet import class_mixes
+from planner.app.fleet.class_mixes import as_settled, settled
+from planner.app.fleet.class_traffic import capacity_rps, mixed_part
+from planner.app.fleet.length_classes import by_class
+from planner.app.fleet.plan import fleet_plan, pose
+from planner.app.fleet.pools import fleet_pools
+from planner.app.run import Run
+from planner.app.study import NOTHING
+from planner.errors import InputError
+from planner.schema.fleet import FleetChoice
+from planner.solver.fleet import solve_fleet
+from tests.apart_problems import problem_of, study
+
+CHAT = {
+    "demand": {"peak_rps": 200},
+    "lengths": {
+        "input": {"p50": 400, "p90": 4000, "p95": 9000, "p99": 14000},
+        "output": {"p50": 120, "p95": 400},
+    },
+    "slo": {"ttft_p99": "2500 ms", "tpot_mean": "120 ms"},
+}
+"""Half of the work is in a twelfth of the requests: for these the small GPU is too slow."""
+STATED = CHAT | {
+    "lengths": {
+        "buckets": [
+            {"name": "documents", "share": "0.08", "input": 9000, "output": 100},
+            {"name": "questions", "share": "0.92", "input": 500, "output": 150},
+        ]
+    }
+}
+PRICES = {"h100-sxm": "3.4 USD/h", "l40s": "1.05 USD/h"}
+SEARCH = {"modes": ["aggregated"], "tp": [1, 2], "batched_tokens": [2048, 8192]}
+
+
+def problem(classes, workload=CHAT, **fleet):
+    return problem_of(workload, {"prices": PRICES} | fleet, **SEARCH, length_classes=classes)
+
+
+@cache
+def plan(classes, stated=False):
+    return fleet_plan(study(), problem(classes, STATED if stated else CHAT), Run(None, 0, 1))
+
+
+def solve(question):
+    return solve_fleet(question, seed=0, workers=1)
+
+
+def test_one_class_is_the_plan_without_classes():
+    assert plan(1).cost_usd_per_hour == plan("one").cost_usd_per_hour
+    assert plan(1).pools == plan("one").pools
+    assert {route.bucket for route in plan(1).routing} == {"all"}
+
+
+def test_short_prompts_go_to_the_small_gpu_and_long_ones_to_the_large_one():
+    one, two = plan("one"), plan(2)
+    assert two.cost_usd_per_hour < 0.95 * one.cost_usd_per_hour
+    gpus = {pool.id: pool.gpu for pool in two.pools}
+    share = {(route.bucket, gpus[route.pool]): 0.0 for route in two.routing}
+    for route in two.routing:
+        share[route.bucket, gpus[route.pool]] += route.share
+    short, long = sorted({route.bucket for route in two.routing})
+    assert (short.split("=")[0], long.split(">")[0]) == ("prompt<", "prompt")
+    assert short.split("=")[1] == long.split(">")[1]
+    assert share[short, "l40s"] > 0.8
+    assert share[long, "h100-sxm"] > 0.8
+
+
+def test_the_demand_is_shared_out_exactly():
+    posed = by_class(study(), problem(3), NOTHING)
+    (demand,) = posed.question.demands
+    assert sum(demand.demand_rps) == Fraction(200) * Fraction("1.2")
+    assert len(demand.buckets) == 3 == len(set(demand.buckets))
+    shares = posed.classes["w"].shares
+    tokens = posed.tokens("w")
+    mean = sum(float(s) * tokens[b].input_tokens for s, b in zip(shares, demand.buckets, strict=True))
+    assert mean == pytest.approx(posed.posed.cases["w"].traffic.input_mean_tokens)
+
+
+def test_every_option_is_known_and_its_rates_are_those_of_its_classes():
+    posed = by_class(study(), problem(2), NOTHING)
+    classes, part = posed.classes["w"], posed.posed.evaluated["w"]
+    ids = [option.id for option in posed.question.options]
+    assert len(set(ids)) == len(ids)
+    assert set(ids) == set(posed.posed.found)
+    for option in posed.question.options:
+        placed = posed.posed.found[option.id][1]
+        assert part.evaluation.candidates.names[placed.configuration] == option.label
+        for number, name in enumerate(classes.names):
+            alone = mixed_part(posed.posed, classes, "w", {name: Fraction(1)}, placed.configuration)
+            found = alone.evaluation.capacities.rate_rps[0] if option.rates_rps[number] else 0.0
+            assert float(option.rates_rps[number]) == pytest.approx(found, abs=2e-6)
+
+
+def test_no_option_is_nowhere_better_than_another_in_its_room():
+    options = by_class(study(), problem(4), NOTHING).question.options
+    assert 4 < len(options) < 200
+    for one in options:
+        for other in options:
+            if one is not other and (one.supply, one.gpus) == (other.supply, other.gpus):
+                pairs = zip(one.rates_rps, other.rates_rps, strict=True)
+                assert any(mine > others for mine, others in pairs)
+
+
+def least_cost(classes, workload=CHAT):
+    """What a request per second costs at the cheapest rates, and how many classes there are."""
+    posed = by_class(study(), problem(classes, workload), NOTHING)
+    (demand,) = posed.question.demands
+    usd = {lot.id: float(lot.usd_per_gpu_h) for lot in posed.posed.lots}
+    whole = sum(demand.demand_rps)
+    return len(demand.buckets), sum(
+        float(need / whole)
+        * min(
+            usd[o.supply] * o.gpus / float(o.rates_rps[place])
+            for o in posed.question.options
+            if o.rates_rps[place]
+        )
+        for place, need in enumerate(demand.demand_rps)
+    )
+
+
+def test_auto_takes_the_fewest_classes_within_one_percent():
+    number, mine = least_cost("auto")
+    assert 2 <= number <= 8
+    assert mine <= 1.01 * least_cost(8)[1]
+    # With the numbers above no single class comes near.
+    assert mine < 0.95 * least_cost("one")[1]
+
+
+def test_auto_stays_with_one_class_where_more_would_not_save():
+    steady = CHAT | {"lengths": {"input": {"p50": 900, "p95": 1000}, "output": {"p50": 120}}}
+    posed = by_class(study(), problem("auto", steady), NOTHING)
+    assert not posed.classes
+    assert posed.question.demands[0].buckets == ("all",)
+    (remark,) = posed.remarks
+    assert remark.startswith("w: 1 length class: at the cheapest rates a cut into")
+    assert "would save at most" in remark
+
+
+def test_stated_buckets_are_the_classes():
+    posed = by_class(study(), problem("stated", STATED), NOTHING)
+    (demand,) = posed.question.demands
+    assert demand.buckets == ("questions", "documents")
+    assert demand.demand_rps == (Fraction("220.8"), Fraction("19.2"))
+    tokens = posed.tokens("w")
+    assert (tokens["documents"].input_tokens, tokens["documents"].output_tokens) == (9000.0, 100.0)
+    assert plan("stated", stated=True).cost_usd_per_hour < plan("one", stated=True).cost_usd_per_hour
+
+
+def test_stated_classes_want_buckets():
+    with pytest.raises(InputError, match=r"no workload states lengths\.buckets"):
+        by_class(study(), problem("stated"), NOTHING)
+
+
+def test_sessions_and_caches_stay_in_one_class():
+    cached = CHAT | {"prefix_cache": {"hit": "40 %", "prefixes": 50, "prefix_tokens": 300}}
+    posed = by_class(study(), problem(4, cached), NOTHING)
+    assert not posed.classes
+    assert "one length class, since what a cache finds" in posed.remarks[0]
+
+
+def test_classes_are_served_together_only():
+    both = problem_of(CHAT, {"prices": PRICES}, tp=[1], length_classes=2)
+    posed = by_class(study(), both, NOTHING)
+    assert {demand.role for demand in posed.question.demands} == {"serve"}
+    assert {option.role for option in posed.question.options} == {"serve"}
+    assert any("only prompts and answers served together" in line for line in posed.remarks)
+    apart = by_class(study(), problem_of(CHAT, {"prices": PRICES}, tp=[1], length_classes=2,
+                                         modes=["disaggregated"]), NOTHING)  # fmt: skip
+    assert not apart.classes
+    assert "only prefill and decode apart" in apart.remarks[0]
+
+
+def mixing(classes=3):
+    """The case of a fleet in which classes share pools: one kind of GPU, few of them."""
+    mine = problem(classes, CHAT | {"demand": {"peak_rps": 20}}, prices={"h100-sxm": "3.4 USD/h"})
+    return pose(study(), mine, {})
+
+
+def mixed_pools(case, choice):
+    """Pools that serve several classes: what each carries at its mix, and what it was assumed to carry."""
+    found = []
+    for pool in fleet_pools(case.question, choice, ["w"]):
+        if len(pool.shares[0]) > 1:
+            placed = case.posed.found[pool.option.id][1]
+            part = mixed_part(case.posed, case.classes["w"], "w", pool.shares[0], placed.configuration)
+            found.append((part.evaluation.capacities.rate_rps[0], float(capacity_rps(pool, 0))))
+    return found
+
+
+def test_pools_carry_their_mixes_after_settling():
+    case = mixing()
+    first = solve(case.question)
+    after, choice = settled(case, solve)
+    assert mixed_pools(case, first), "the case is made so that classes share a pool"
+    assert all(carries >= assumed * (1 - 1e-5) for carries, assumed in mixed_pools(after, choice))
+    assert choice.value >= first.value
+    assert set(after.posed.found) >= {option.id for option in after.question.options}
+
+
+def test_what_never_settles_serves_one_class_a_pool(monkeypatch):
+    case = mixing()
+    monkeypatch.setattr(class_mixes, "_ROUNDS", 1)
+    monkeypatch.setattr(class_mixes, "mixed_part", _half(mixed_part))
+    after, choice = settled(case, solve)
+    assert choice.status == "optimal"
+    assert all(len(pool.shares[0]) == 1 for pool in fleet_pools(after.question, choice, ["w"]))
+    assert "every pool serves one length class" in after.warnings[-1]
+
+
+def _half(evaluate):
+    def slower(*arguments):
+        part = evaluate(*arguments)
+        part.evaluation.capacities.rate_rps[:] *= 0.5
+        return part
+
+    return slower
+
+
+def test_variants_are_counted_like_the_settled_case():
+    case, _ = settled(mixing(), solve)
+    again = as_settled(mixing(), case)
+    assert case.mixed
+    assert {option.id for option in again.question.options} == {o.id for o in case.question.options}
+    by_id = {option.id: option for option in case.question.options}
+    for option in again.question.options:
+        # Rounds round down once each.
+        pairs = zip(option.rates_rps, by_id[option.id].rates_rps, strict=True)
+        assert all(abs(one - other) < Fraction(1, 100_000) for one, other in pairs)
+
+
+def test_a_plan_that_time_leaves_unsettled_says_what_it_lacks():
+    answers = []
+
+    def once(question):
+        answers.append(solve(question) if not answers else FleetChoice("unknown"))
+        return answers[-1]
+
+    case, choice = settled(mixing(), once)
+    assert (choice.status, choice.value) == ("feasible", answers[0].value)
+    assert "less than planned, which takes from the headroom" in case.warnings[-1]
+    assert not case.mixed
+
+
+def test_pools_are_described_at_the_traffic_that_they_get():
+    found = plan(2)
+    limit = 2.5
+    for pool in found.pools:
+        assert pool.utilization == pytest.approx(pool.load_rps / pool.capacity_rps)
+        assert pool.utilization <= 1 / 1.2 + 1e-9
+        assert pool.ttft_s["p99"] <= limit
+    # Long prompts take longer than short ones.
+    by_load = sorted(found.pools, key=lambda pool: pool.load_rps)
+    assert by_load[0].ttft_s["p50"] > by_load[-1].ttft_s["p50"]
+    loads = sum(pool.load_rps * pool.replicas for pool in found.pools)
+    assert loads == pytest.approx(200.0)
+
+
+def test_the_estimate_is_a_lower_bound_of_the_plan():
+    posed = by_class(study(), problem(3), NOTHING)
+    (demand,) = posed.question.demands
+    whole = sum(demand.demand_rps)
+    per_rps = least_cost(3)[1]
+    assert per_rps * float(whole) <= plan(3).cost_usd_per_hour + 1e-9

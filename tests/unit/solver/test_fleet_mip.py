@@ -1,0 +1,305 @@
+"""The large engine against a second model of the same sentences, by another solver, and hand-made traps."""
+
+import itertools
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fleet_direct import Direct
+from fleet_random import small_fleet
+from fleet_samples import fleet
+
+import planner.solver.fleet_mip.solve as solve_module
+from planner.constraints.fleet_check import broken
+from planner.schema.choice import Option, Spares
+from planner.schema.fleet import Deferrable, FleetDemand, FleetLimits, FleetProblem, Host, Line, Site
+from planner.solver.covers import Pooled
+from planner.solver.fleet_mip.cheaper import worth_pricing
+from planner.solver.fleet_mip.columns import Pricer
+from planner.solver.fleet_mip.finish import used_by, with_bound
+from planner.solver.fleet_mip.jobs import State, price, relax
+from planner.solver.fleet_mip.levels import spread
+from planner.solver.fleet_mip.prepared import prepare
+from planner.solver.fleet_mip.solve import solve_mip
+from planner.solver.fleet_mip.splits import split
+
+NEAR = 1e-6
+
+
+@pytest.mark.parametrize("seed", [*range(36), 127, 136, 226, 280, 440, 478])
+def test_same_optimum_as_a_second_model(seed):
+    problem = small_fleet(seed)
+    best = Direct(problem).value()
+    choice = solve_mip(problem, time_limit_s=30)
+    assert broken(problem, choice) == []
+    if best is None:
+        assert choice.status == "infeasible"
+    else:
+        assert choice.status == "optimal"
+        assert float(choice.value) == pytest.approx(best, rel=NEAR, abs=NEAR)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 8, 16, 20, 33, 42])
+def test_the_search_for_large_fleets_proves_and_plans_no_nonsense(seed, monkeypatch):
+    monkeypatch.setattr(solve_module, "QUICK_COUNTS", 0)
+    problem = small_fleet(seed)
+    best = Direct(problem).value()
+    choice = solve_mip(problem, time_limit_s=6)
+    assert broken(problem, choice) == []
+    if best is None:
+        assert choice.status == "infeasible"
+    else:
+        assert choice.status in ("optimal", "feasible")
+        assert float(choice.lower_bound) <= best * (1 + NEAR) + NEAR
+        assert float(choice.value) >= best * (1 - NEAR) - NEAR
+
+
+def one_pool(rates, demand, *, prices=None, gpus=None, spares=None, lines=None, hosts=None, **kw):
+    """One workload; option k has rates[k] on each bucket and stands on a host of its own."""
+    prices = prices or [1] * len(rates)
+    gpus = gpus or [1] * len(rates)
+    hosts = hosts or [Host(f"h{k}", f"g{k}") for k in range(len(rates))]
+    lines = lines or [
+        Line(f"g{k}/on_demand", f"g{k}", f"h{k}", "on_demand", Fraction(price))
+        for k, price in enumerate(prices)
+    ]
+    options = tuple(
+        Option(f"o{k}", "w", "serve", host.id, host.gpu, gpus[k], tuple(Fraction(rate) for rate in mine))
+        for k, mine in enumerate(rates)
+        for host in (hosts[min(k, len(hosts) - 1)],)
+    )
+    buckets = tuple(f"b{b}" for b in range(len(demand)))
+    asked = FleetDemand(
+        "w", "serve", (tuple(Fraction(d) for d in demand),), buckets, spares=spares or Spares(), **kw
+    )
+    return FleetProblem(1, options, tuple(hosts), tuple(lines), (asked,))
+
+
+@pytest.mark.parametrize(
+    ("demand", "replicas"),
+    [
+        ("10", 2),
+        ("10.0000000001", 3),
+        ("9.9999999999", 2),
+        ("3.3333333333", 1),
+        ("1000000.0000000001", 200001),
+    ],
+)
+def test_capacity_is_compared_exactly(demand, replicas):
+    choice = solve_mip(one_pool([[5]], [Fraction(demand)]), time_limit_s=10)
+    assert (choice.status, dict(choice.periods[0].replicas())) == ("optimal", {"o0": replicas})
+
+
+def test_a_mix_that_floats_take_for_enough_is_not():
+    # 3 a + 7 b >= 10 + 1e-12: one of each is short by a trillionth.
+    problem = one_pool([[3], [7]], [10 + Fraction(1, 10**12)], prices=[3, 7])
+    choice = solve_mip(problem, time_limit_s=10)
+    assert broken(problem, choice) == []
+    assert (choice.status, choice.value) == ("optimal", 12)
+
+
+@pytest.mark.parametrize("buckets", [1, 2])
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_any_replicas_may_be_lost(buckets, lost):
+    rng = random.Random(10 * buckets + lost)
+    rates = [[rng.randint(1, 6) for _ in range(buckets)] for _ in range(3)]
+    demand = [rng.randint(4, 9) for _ in range(buckets)]
+    prices = [sum(mine) + rng.randint(0, 2) for mine in rates]
+    problem = one_pool(rates, demand, prices=prices, spares=Spares("replicas", lost))
+    pool = Pooled(problem.demands[0].in_period(0), problem.options)
+    best = min(
+        sum(count * usd for count, usd in zip(counts, prices, strict=True))
+        for counts in itertools.product(range(9), repeat=3)
+        if sum(counts) >= lost and pool.missing(counts) is None
+    )
+    choice = solve_mip(problem, time_limit_s=20)
+    assert broken(problem, choice) == []
+    assert (choice.status, choice.value) == ("optimal", best)
+
+
+def test_idle_hours_keep_the_replicas_that_may_be_lost():
+    problem = one_pool([[5]], [0], spares=Spares("replicas", 2), min_replicas=1)
+    assert dict(solve_mip(problem).periods[0].replicas()) == {"o0": 2}
+
+
+def test_each_zone_may_be_lost():
+    sites = [Site("p", "r", zone) for zone in "abc"]
+    lines = [
+        Line(f"g0/on_demand#{k}", "g0", "h0", "on_demand", Fraction(1), site=site)
+        for k, site in enumerate(sites)
+    ]
+    problem = one_pool([[5]], [20], spares=Spares("zones", 1), lines=lines, hosts=[Host("h0", "g0")])
+    choice = solve_mip(problem)
+    assert broken(problem, choice) == []
+    assert choice.value == 6  # two in each of three zones: four are left
+    alone = replace(problem, lines=tuple(lines[:1]))
+    assert solve_mip(alone).status == "infeasible"
+
+
+def test_cheap_spot_may_bring_idle_neighbors():
+    lines = [
+        Line("g0/on_demand", "g0", "h0", "on_demand", Fraction(1, 10)),
+        Line(
+            "g0/spot", "g0", "h0", "spot", Fraction(1, 100), max_share=Fraction(1, 2), reserve=Fraction(1, 5)
+        ),
+    ]
+    problem = one_pool([[1]], [9], lines=lines, hosts=[Host("h0", "g0")])
+    choice = solve_mip(problem)
+    # d + 0.8 s >= 9 with s <= d: five of each.
+    assert choice.periods[0].bought == {"g0/on_demand": 5, "g0/spot": 5}
+
+
+def test_reserved_pays_when_it_is_used_enough():
+    lines = [
+        Line("g0/on_demand", "g0", "h0", "on_demand", Fraction(3)),
+        Line("g0/reserved", "g0", "h0", "reserved", Fraction(2)),
+    ]
+    problem = one_pool([[1]], [1], lines=lines, hosts=[Host("h0", "g0")])
+    demand = replace(problem.demands[0], demand_rps=tuple((Fraction(d),) for d in (5, 5, 2)))
+    choice = solve_mip(replace(problem, periods=3, demands=(demand,)))
+    # The first two run all day; three more in two of three hours cost 6 either way.
+    assert (choice.status, choice.value) == ("optimal", 12 + 18)
+
+
+def test_input_order_does_not_matter():
+    problem = small_fleet(6)
+    rng = random.Random(1)
+
+    def mixed(items):
+        return tuple(rng.sample(items, len(items)))
+
+    other = replace(
+        problem, options=mixed(problem.options), hosts=mixed(problem.hosts), lines=mixed(problem.lines),
+        demands=mixed(problem.demands), apis=mixed(problem.apis),
+    )  # fmt: skip
+    assert other != problem
+    assert solve_mip(other).periods == solve_mip(problem).periods
+
+
+@pytest.mark.parametrize("seed", [1, 5, 7])
+def test_dropping_dominated_options_costs_nothing(seed, monkeypatch):
+    problem = fleet(2, 3, 2, seed=seed, mean_gpus=12.0)
+    assert len(prepare(problem).works[0].pools[0].options) < len(
+        [o for o in problem.options if o.workload == "w00"]
+    )
+    small = solve_mip(problem, time_limit_s=30)
+    monkeypatch.setattr(solve_module, "prepare", lambda p: prepare(p, dominance=False))
+    assert solve_mip(problem, time_limit_s=30).value == small.value
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_any_prices_give_a_valid_bound(seed):
+    problem = fleet(2, 3, 2, 2, seed=seed, mean_gpus=6.0)
+    best = Direct(problem).value()
+    state = State(prepare(problem), 0)
+    pricer, good = Pricer(state.prepared), relax(state).prices
+    rng = np.random.default_rng(seed)
+    for prices in (good, good * rng.uniform(0.2, 2.0, good.size), np.zeros(good.size)):
+        bounds = [price(state, n, prices, 0.0, 10.0).bound for n in range(len(state.prepared.blocks))]
+        assert pricer.bound(prices, bounds) <= best * (1 + NEAR)
+    assert pricer.bound(good, [price(state, n, good, 0, 10).bound for n in range(4)]) >= relax(
+        state
+    ).value * (1 - NEAR)
+
+
+def test_options_left_at_given_prices_are_as_good_as_all(monkeypatch):
+    state = State(prepare(fleet(3, 4, 5, seed=3, mean_gpus=10.0)), 0)
+    prices = np.random.default_rng(1).uniform(0.5, 4.0, state.prepared.resources)
+    few = [price(state, n, prices, 0.0, 20.0) for n in range(3)]
+    assert any(
+        len(worth_pricing(state.prepared, n, prices)) < len(state.prepared.works[n].pools[0].places)
+        for n in range(3)
+    )
+    monkeypatch.setattr("planner.solver.fleet_mip.jobs.worth_pricing", lambda *_: None)
+    for priced in few:
+        assert price(state, priced.number, prices, 0.0, 20.0).value == pytest.approx(priced.value, rel=NEAR)
+        assert used_by(state.prepared, [priced.plan]) @ prices == pytest.approx(priced.value, rel=NEAR)
+
+
+def test_a_bound_from_earlier_prices_stays_valid():
+    state = State(prepare(fleet(2, 3, 3, seed=5, mean_gpus=8.0)), 0)
+    pricer, prices = Pricer(state.prepared), np.full(state.prepared.resources, 2.0)
+    pricer.learn(0, prices, price(state, 0, prices, 0.0, 10.0).bound)
+    assert pricer.known(0, prices) > 0
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        other = rng.uniform(0.5, 3.0, prices.size)
+        assert pricer.known(0, other) <= price(state, 0, other, 0.0, 10.0).value * (1 + NEAR)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_guessed_shares_hold_and_guessed_rows_are_broken(seed):
+    rng = random.Random(seed)
+    rates = [[rng.choice([0, 2, 3, 5, 8]) for _ in range(4)] for _ in range(3)] + [[1, 1, 1, 1]]
+    problem = one_pool(rates, [rng.randint(3, 9) for _ in range(4)])
+    pool = Pooled(problem.demands[0].in_period(0), problem.options)
+    for counts in itertools.product(range(4), repeat=4):
+        exact, guessed = pool.split(counts), split(pool, counts)
+        assert (guessed.factor >= 1) == (exact.factor >= 1)
+        if guessed.factor >= 1:
+            loads = [
+                sum(
+                    line[k] * need / rate[b]
+                    for b, (line, need) in enumerate(zip(guessed.shares, pool.needs, strict=True))
+                    if line[k]
+                )
+                for k, rate in enumerate(pool.rates)
+            ]
+            assert all(load <= count for load, count in zip(loads, counts, strict=True))
+            assert all(sum(line) == 1 for line in guessed.shares)
+        elif any(guessed.prices):
+            cover = pool.cover([price * need for price, need in zip(guessed.prices, pool.needs, strict=True)])
+            assert sum(w * n for w, n in zip(cover.weights, counts, strict=True)) < cover.needed
+
+
+def test_levels_keep_every_deadline():
+    waits = Deferrable((Fraction(3), Fraction(0), Fraction(1)), 2)
+    assert spread(waits, {0: Fraction(1), 1: Fraction(2), 2: Fraction(1)}, None) == {0: 1, 1: 2, 2: 1}
+    assert spread(waits, {0: Fraction(1), 1: Fraction(1), 2: Fraction(2)}, None) is None
+    assert spread(waits, {0: None, 1: None, 2: None}, {0: 3.0, 1: 0.0, 2: 1.0}) == {0: 3, 1: 0, 2: 1}
+
+
+def test_no_time_and_no_plan_is_unknown():
+    choice = solve_mip(fleet(3, 3, 3), time_limit_s=0.0)
+    assert (choice.status, choice.value, choice.periods) == ("unknown", None, ())
+
+
+def test_an_interrupt_gives_the_best_plan_so_far(monkeypatch):
+    told = []
+
+    def interrupted(state, crew, run, goal):
+        plan = solve_module.solve_whole(state, 10.0, 0.05).plan
+        run.propose(plan.blocks, 1e9, plan.units)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve_module, "QUICK_COUNTS", 0)
+    monkeypatch.setattr(solve_module, "search_large", interrupted)
+    problem = fleet(2, 2, 2, mean_gpus=8.0)
+    choice = solve_mip(problem, progress=told.append)
+    assert (choice.status, broken(problem, choice)) == ("feasible", [])
+    assert choice.trace[-1].value is not None
+    assert len(told) == 1
+
+
+def test_any_plan_will_do():
+    problem = fleet(4, 3, 3, 2, mean_gpus=10.0)
+    choice = solve_mip(problem, goal="any", time_limit_s=20)
+    assert choice.status in ("feasible", "optimal")
+    assert broken(problem, choice) == []
+
+
+def test_bounds_are_rounded_down_and_near_proofs_are_proofs():
+    choice = solve_mip(one_pool([[5]], [10]))
+    assert with_bound(choice, 2.0).status == "optimal"
+    assert with_bound(choice, 2.0 - 1e-7).gap == 0
+    below = with_bound(choice, 1.9)
+    assert (below.status, below.lower_bound < Fraction(1.9)) == ("feasible", True)
+    assert with_bound(choice, float("-inf")).lower_bound == 0
+
+
+def test_limits_that_leave_nothing():
+    problem = one_pool([[5]], [100])
+    assert solve_mip(replace(problem, limits=FleetLimits(max_gpus=19))).status == "infeasible"
+    assert solve_mip(replace(problem, limits=FleetLimits(max_gpus=20))).value == 20
