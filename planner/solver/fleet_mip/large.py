@@ -211,7 +211,7 @@ class _Large:
             stalled += 1
             search.free = min(search.free + 1, MOST_FREE)
             search.move_s = min(1.6 * search.move_s, MOST_MOVE_S)
-            # A round that does not end leaves no bound.
+            # Of a round that does not end only relaxations are left.
             if not single and until - run.seconds > 1.5 * self.round_s:
                 prices = self.next_prices()
                 if prices is not None:

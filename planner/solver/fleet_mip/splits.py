@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner.constraints.shares import Split
@@ -57,17 +57,22 @@ def _guess(pooled: Pooled, left: Sequence[int], used: Sequence[int]) -> Split | 
         return _too_few(pooled, most, [abs(float(dual)) for dual in answer.duals[: len(needs)]])
     if most < _SURE:
         return None
+    loads = {cell: float(answer.columns[column]) / most for cell, column in cells.items()}
+    found = Split(Fraction(1), _rounded(loads, len(needs), left), ())
+    return found if _holds(pooled, left, found) else None
+
+
+def _rounded(
+    loads: Mapping[tuple[int, int], float], buckets: int, left: Sequence[int]
+) -> tuple[tuple[Fraction, ...], ...]:
+    """Shares on the grid; the largest of a bucket takes what rounding leaves."""
     shares = []
-    for b in range(len(needs)):
-        row = [Fraction(0)] * len(left)
-        for place in used:
-            if (b, place) in cells:
-                row[place] = Fraction(round(float(answer.columns[cells[b, place]]) / most * _GRID), _GRID)
-        largest = max(used, key=lambda p: row[p])
+    for b in range(buckets):
+        row = [Fraction(round(loads.get((b, place), 0.0) * _GRID), _GRID) for place in range(len(left))]
+        largest = max(range(len(row)), key=row.__getitem__)
         row[largest] += 1 - sum(row, Fraction(0))
         shares.append(tuple(row))
-    found = Split(Fraction(1), tuple(shares), ())
-    return found if _holds(pooled, left, found) else None
+    return tuple(shares)
 
 
 def _too_few(pooled: Pooled, factor: float, portions: Sequence[float]) -> Split | None:
