@@ -100,7 +100,7 @@ class _Large:
     def _sample(self) -> tuple[int, ...]:
         """Periods of which a linear relaxation gives the first prices; none: all."""
         periods = self.prepared.periods
-        if periods < 2 * SAMPLE or any(work.deferrable for work in self.prepared.works):
+        if periods < 2 * SAMPLE or all(work.deferrable for work in self.prepared.works):
             return ()
         return tuple(range(0, periods, -(-periods // SAMPLE)))
 
@@ -133,7 +133,7 @@ class _Large:
                 late = self.run.seconds > until
                 if self.run.left_s <= 0:
                     return
-                limit = PRICE_S * len(self.prepared.blocks[number][1])
+                limit = min(PRICE_S * len(self.prepared.blocks[number][1]), 0.2 * self.run.limit_s)
                 asked = {"number": number, "prices": prices, "gap": gap, "limit_s": limit}
                 yield ("price", {**asked, "whole": not late})
 
@@ -206,6 +206,9 @@ class _Large:
                 soon = min(until, run.seconds + DAY_PART * run.limit_s)
                 search.day_moves(self.crew, self.prices, soon, 1 if stalled else 2, DAY_MOVE_S)
             self.state.learn(search.cuts)
+            if search.beyond and not single:
+                self._within_reach(search, until)
+                continue
             if search.value <= before * (1 - STALL):
                 continue
             stalled += 1
@@ -218,6 +221,17 @@ class _Large:
                     self.round(prices, until)
                     stalled = 0
         return self._whole_until_done()
+
+    def _within_reach(self, search: Search, until: float) -> None:
+        """More is used than can be bought: prices that know of it, and the cheapest columns at them."""
+        prices = self.next_prices()
+        if prices is None:
+            return
+        self.round(prices, until)
+        plans, value = list(search.plans), search.value
+        search.take([self.columns.cheapest(number, prices) for number in range(len(plans))])
+        if search.value > value:
+            search.take(plans)
 
     def _whole_until_done(self) -> str:
         """The whole model with pricing rows, from the plan; beside it the search goes on."""

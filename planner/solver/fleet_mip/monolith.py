@@ -47,14 +47,14 @@ def whole(
         cuts: rows of the pools.
         allowed: places that may be used, by block.
         least: pricing rows: prices by resource, and by block the proved least of ``sum price * use``.
-        sample: only these periods; none: all.
+        sample: only these periods, without work that may wait; none: all.
     """
     model = Model()
     writer = BlockWriter(prepared, cuts)
     blocks = [
         writer.write(model, number, None if allowed is None else allowed[number])
         for number, (_, periods) in enumerate(prepared.blocks)
-        if not sample or periods[0] in sample
+        if not sample or (len(periods) == 1 and periods[0] in sample)
     ]
     purchases = PurchaseWriter(prepared).write(model, sample or range(prepared.periods))
     uses = [(resource, terms) for block in blocks for resource, terms in sorted(block.uses.items())]

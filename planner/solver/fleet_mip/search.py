@@ -49,6 +49,9 @@ class Search:
         self.values: list[float] = []
         self.value = INF
         self.beyond = False
+        """More is used than can be bought …"""
+        self.over = [False] * prepared.periods
+        """… in these periods."""
         self.cuts: list[Any] = []
         self.free, self.move_s = FREE, MOVE_S
         self.at = [
@@ -90,10 +93,12 @@ class Search:
         """Objective of one period at the present reserved GPUs."""
         model = Model()
         found = self.writer.write(model, [period], reserved=self._reserved(), around=self.units)
+        own = len(model.cost)
         balance(model, [], found, used, self.penalties)
         answer = solve(model, time_limit_s=1.0)
         if answer.columns is None:
             return INF
+        self.over[period] = float(answer.columns[own:].sum()) > 1e-6
         self._fresh = {key: round(float(answer.columns[c])) for key, c in found.units.items()}
         return answer.value
 
@@ -194,7 +199,8 @@ class Search:
             if not periods:
                 return
             self.random.shuffle(periods)
-            for period in periods:
+            over = [period for period in periods if self.beyond and self.over[period]]
+            for period in over or periods:
                 if self.run.seconds > until or self.run.done:
                     return
                 mine = self.at[period]
