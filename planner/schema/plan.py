@@ -244,8 +244,8 @@ class Difference(Noun):
     """One thing that differs between two plans."""
 
     what: str
-    """``status``, ``cost``, ``gpus:GPU``, ``supply:GPU/TERM``, ``mode:WORKLOAD``, ``pool:ID/FIELD``, ``latency:ID``, ``binding``,
-    ``conflict``, ``input:PATH``, ``catalog``, …"""
+    """``status``, ``cost``, ``gpus:GPU``, ``supply:GPU/TERM``, ``mode:WORKLOAD``, ``pool:ID/FIELD``,
+    ``latency:ID``, ``binding``, ``conflict``, ``input:PATH``, ``catalog``, …"""
     before: bool | int | float | str | None
     """None where there was nothing of the kind."""
     after: bool | int | float | str | None

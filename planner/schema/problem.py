@@ -34,7 +34,7 @@ class Demand(Noun):
     mean_rps: Rate | None = None
     """Requests per second on average; divides the cost per token. Default: peak, or mean of the hours."""
     hourly_rps: tuple[RateOrZero, ...] | None = None
-    """One rate an hour; the plan of one period carries the largest."""
+    """One rate an hour, of a day or week that begins again; several are planned hour by hour."""
     trace: str | None = None
     """File with arrival times; the path is relative to the problem file."""
     sessions: Sessions | None = None

@@ -16,6 +16,7 @@ from planner.solver.fleet_mip.jobs import Relaxed, Solved, State
 from planner.solver.fleet_mip.mip import INF, Floats
 from planner.solver.fleet_mip.plan import Plan
 from planner.solver.fleet_mip.prepared import Prepared
+from planner.solver.fleet_mip.race import race, races
 from planner.solver.fleet_mip.repair import repaired
 from planner.solver.fleet_mip.run import Run
 from planner.solver.fleet_mip.search import DAY_MOVE_S, Search
@@ -72,10 +73,8 @@ class _Large:
 
     def solve(self) -> str:
         relaxed = self._one(("relax", {"sample": self._sample(), "limit_s": self.run.left_s}))
-        if relaxed is not None and relaxed.status == "infeasible":
-            again = self._one(("relax", {"presolve": False, "limit_s": self.run.left_s}))
-            if again is not None and again.status == "infeasible":
-                return "infeasible"
+        if relaxed is not None and relaxed.status == "infeasible" and self._surely_infeasible():
+            return "infeasible"
         if relaxed is None or relaxed.status != "optimal":
             return self._whole_until_done()
         if not self._sample():
@@ -84,6 +83,8 @@ class _Large:
         verdict = self.round(relaxed.prices, FIRST_PART * self.run.limit_s)
         if verdict:
             return verdict
+        if self.goal != "any" and races(self.prepared) and self._raced():
+            return ""
         borrow(self.prepared, self.columns, self.prices)
         if any(not plans for plans in self.columns.plans):
             return self._whole_until_done()
@@ -96,6 +97,20 @@ class _Large:
         if self.prepared.periods == 1:
             self._rounds_until(PRICE_PART * self.run.limit_s)
         return self._improve(self.search)
+
+    def _surely_infeasible(self) -> bool:
+        """A second opinion, without presolve."""
+        again = self._one(("relax", {"presolve": False, "limit_s": self.run.left_s}))
+        return again is not None and again.status == "infeasible"
+
+    def _raced(self) -> bool:
+        """A proof by the whole model alone."""
+        least = [] if self.prepared.problem.limits.must_use else self.least
+        for solved in race(self.crew, self.prices, least, self.run.left_s):
+            verdict = self._whole_done(solved)
+            if solved.status == "optimal" and verdict == "done":
+                return True
+        return False
 
     def _sample(self) -> tuple[int, ...]:
         """Periods of which a linear relaxation gives the first prices; none: all."""

@@ -35,6 +35,7 @@ def solve_mip(
     seed: int = 0,
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
+    quick: bool = False,
 ) -> FleetChoice:
     """The cheapest fleet, or the best one found with its bound.
 
@@ -48,6 +49,7 @@ def solve_mip(
         workers: processes; fleets that one process does not settle within a second get two at least, where
             the machine has two cores.
         progress: told about once a second what is known.
+        quick: end after what this process finds within a second.
     """
     run = Run(time_limit_s, progress)
     prepared = prepare(problem)
@@ -56,7 +58,7 @@ def solve_mip(
         status = _quick(state, run, goal)
         if status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
-        if status == "" and not run.done:
+        if status == "" and not run.done and not quick:
             size = max(workers, min(os.cpu_count() or 1, 2))
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
