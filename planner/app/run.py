@@ -18,6 +18,8 @@ class Run:
     progress: Callable[[str], None] | None = None
     timing: bool = False
     spent_s: dict[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+    """The user ended a search, and the best that it had found is told."""
 
     @property
     def version(self) -> str:

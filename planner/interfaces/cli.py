@@ -102,7 +102,7 @@ def plan(
             timing=timing,
         )
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
-    raise Exit(_EXIT_OF_STATUS[found.status])
+    raise Exit(faults.INTERRUPTED if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
 
 
 for _command in (whatif, relax, pareto, alternatives, robust, explain, diff, routes, schedule):

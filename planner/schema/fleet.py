@@ -304,3 +304,5 @@ class FleetChoice:
     engine: str = ""
     """What answered: ``CP-SAT`` or ``HiGHS``."""
     trace: tuple[Progress, ...] = ()
+    interrupted: bool = False
+    """The user ended the search."""

@@ -274,6 +274,8 @@ class Provenance(Noun):
     confidence: float
     candidates: int
     """Configurations x operating points that were evaluated."""
+    interrupted: bool = False
+    """The user ended the search: the plan is the best that it had found."""
     timing_s: dict[str, float] | None = None
     """Only with --timing."""
 

@@ -85,7 +85,7 @@ def solve_fleet(
         known = found if known is None else better_of(known, found)
         if progress is not None and known.value is not None:
             progress(_known(known, left_s.gone_s))
-        if known.status in ("optimal", "infeasible") or (goal == "any" and known.periods):
+        if known.interrupted or known.status in ("optimal", "infeasible") or (goal == "any" and known.periods):
             break
     assert known is not None
     return _checked(problem, known)
@@ -136,6 +136,7 @@ def better_of(first: FleetChoice, second: FleetChoice) -> FleetChoice:
     proved = bound == best.value or best.status == "optimal"
     return replace(
         best,
+        interrupted=first.interrupted or second.interrupted,
         status="optimal" if proved else "feasible",
         lower_bound=bound,
         gap=gap(best.value, bound),

@@ -67,6 +67,7 @@ def fleet_document(
             solver=f"ortools {version('ortools')} {choice.engine or 'CP-SAT'}",
             confidence=_confidence(case),
             candidates=case.posed.evaluations if case.posed is not None else len(case.question.options),
+            interrupted=run.interrupted,
             timing_s=run.timings(),
         ),
         **parts,

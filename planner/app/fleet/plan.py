@@ -132,9 +132,11 @@ def pose(
 def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
     """The answer under the limits of a run; ``part`` of its time."""
     limit_s = None if run.time_limit_s is None else run.time_limit_s * part
-    return solve_fleet(
+    found = solve_fleet(
         question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
     )
+    run.interrupted = run.interrupted or found.interrupted
+    return found
 
 
 def told(run: Run) -> Callable[[Progress], None] | None:

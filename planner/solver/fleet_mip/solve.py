@@ -54,6 +54,7 @@ def solve_mip(
     run = Run(time_limit_s, progress)
     prepared = prepare(problem)
     state = State(prepared, seed)
+    interrupted = False
     try:
         status = _quick(state, run, goal)
         if status == "infeasible":
@@ -67,7 +68,8 @@ def solve_mip(
     except KeyboardInterrupt:
         if run.blocks is None:
             raise
-    return _closed(problem, prepared, run)
+        interrupted = True
+    return replace(_closed(problem, prepared, run), interrupted=interrupted)
 
 
 def _quick(state: State, run: Run, goal: Goal) -> str:
