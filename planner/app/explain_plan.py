@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
+from planner.app.fleet.shape import is_fleet
 from planner.app.run import Run
 from planner.app.session import Session
 from planner.app.versus_plan import why_not
@@ -24,12 +25,16 @@ from planner.schema.explanation import Explanation
 from planner.schema.plan import Plan
 from planner.schema.policy import Alarms, RulesOfThumb
 
+_FLEET_S = 20.0
+"""Each search about a candidate of a fleet: there are many of them, and large fleets prove none at once."""
+
 
 def explain_plan(
     path: Path,
     *,
     candidate: str | None = None,
     steps: bool = False,
+    time_limit_s: float | None = None,
     overlays: tuple[Path, ...] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Explanation:
@@ -42,6 +47,7 @@ def explain_plan(
         path: the plan.
         candidate: a GPU type, or the name of an option: why not that?
         steps: the sizing steps in order.
+        time_limit_s: of each search about a candidate; fleets default to 20 s.
         overlays: catalog folders of the user.
         progress: told about long steps.
 
@@ -58,8 +64,12 @@ def explain_plan(
     if candidate is None:
         return told
     session = session_of(plan, path, catalog, overlays)
-    answer, worth = why_not(session, plan, candidate, Run(progress=progress))
+    answer, worth = why_not(session, plan, candidate, Run(_limit_s(session, time_limit_s), progress=progress))
     return told.model_copy(update={"asked": candidate, "answer": answer, "worth": worth})
+
+
+def _limit_s(session: Session, asked_s: float | None) -> float | None:
+    return _FLEET_S if asked_s is None and is_fleet(session.problem) else asked_s
 
 
 def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, ...]) -> Session:

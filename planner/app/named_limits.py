@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
@@ -72,7 +73,11 @@ def measured_limits(
     lifted: Changes = {limit.id: None for limit in found}
     found += _services(question(lifted))
     first = question({})
-    return (*found, *_market(first), *_given(problem, first))
+    given = list(_given(problem, first))
+    if table.rate_rps is not None:
+        # The file of workers states the rate; the problem's own is not read.
+        given = [replace(limit, path=None) if limit.kind == "demand" else limit for limit in given]
+    return (*found, *_market(first), *given)
 
 
 def measured_service_limits(problem: Problem, table: WorkerTable) -> list[NamedLimit]:

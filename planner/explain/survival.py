@@ -6,7 +6,7 @@ Spare replicas and zones: field guide 5.3 (replicas are independent, so a loss t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import get_args
@@ -32,7 +32,10 @@ class _After:
 
 
 def survival(
-    problem: FleetProblem, choice: FleetChoice, headroom: Mapping[str, Fraction] | None = None
+    problem: FleetProblem,
+    choice: FleetChoice,
+    headroom: Mapping[str, Fraction] | None = None,
+    periods: Sequence[int] | None = None,
 ) -> tuple[Survival, ...]:
     """For every kind of loss the worst period, and the share of the demand that the rest carries.
 
@@ -45,12 +48,13 @@ def survival(
         problem: the question.
         choice: its answer; without periods there is nothing to lose.
         headroom: by workload, as 0.2 for demand x 1.2; absent = none.
+        periods: to look at; None: all.
     """
     fleet = Carrying(problem, choice, headroom)
     near = Carrying(problem, choice, headroom, exact=False)
     found: dict[tuple[str, str], _After] = {}
     sure: dict[tuple[str, str], bool] = {}
-    for period in range(len(choice.periods)):
+    for period in range(len(choice.periods)) if periods is None else periods:
         for loss in losses(near, period):
             after = _After(loss, _carried(near, loss))
             key = (loss.kind, loss.name)

@@ -73,7 +73,11 @@ def plan(
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: Annotated[
-        str | None, Option(metavar="S", help="Stop the search after so many seconds; default: when proved.")
+        str | None,
+        Option(
+            metavar="S",
+            help="Stop the search after so many seconds; default: when proved, large fleets after 120.",
+        ),
     ] = None,
     seed: Annotated[str, Option(metavar="N", help="Seed of the search.")] = "0",
     workers: Annotated[str, Option(metavar="N", help="Threads of the search.")] = "1",

@@ -193,10 +193,12 @@ def explain(
     ] = False,
     as_json: JsonFlag = False,
     out: OutFile = None,
+    time_limit: TimeLimit = None,
     catalog: Overlays = None,
 ) -> None:
     """Say why this plan, why not something else, and how its numbers come about."""
     checks = Checks("planner explain")
+    limit_s = checks.seconds("--time-limit", time_limit)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
@@ -204,7 +206,14 @@ def explain(
     from planner.report import explain_text, json_document
 
     with Progress() as progress:
-        found = explain_plan(plan, candidate=candidate, steps=steps, overlays=overlays, progress=progress)
+        found = explain_plan(
+            plan,
+            candidate=candidate,
+            steps=steps,
+            time_limit_s=limit_s,
+            overlays=overlays,
+            progress=progress,
+        )
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: explain_text.view(found))
     raise Exit(faults.ANSWERED)
 

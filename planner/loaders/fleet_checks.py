@@ -25,6 +25,7 @@ def fleet_faults(document: Document, catalog: Catalog) -> Iterator[Fault]:
     yield from look.places_named()
     yield from look.quotas()
     yield from look.tiers_share()
+    yield from look.suppliers()
     yield from look.start()
 
 
@@ -122,6 +123,17 @@ class _Look:
                 if isinstance(workload, str) and owner.setdefault(workload, name) != name:
                     path = ("tiers", number, "stages", stage, "workload")
                     yield self.fault(path, f"{show(workload)}, a stage of {owner[workload]} too", "one tier")
+
+    def suppliers(self) -> Iterator[Fault]:
+        """Outside suppliers of one workload have names that differ."""
+        seen: set[tuple[object, object]] = set()
+        for number, offer in _items(self.document.at(("api",))):
+            key = (offer.get("workload"), offer.get("name"))
+            if key in seen:
+                found = show(key[1]) + " again" if key[1] is not None else "no name"
+                expected = f"a name of its own for each supplier of {key[0]}"
+                yield self.fault(("api", number, "name"), found, expected)
+            seen.add(key)
 
     def start(self) -> Iterator[Fault]:
         """Today's GPUs are known; a bound on changes has a fleet to change."""

@@ -238,7 +238,9 @@ def _case(
     )
     bought = tuple(supply for supply in supplies.found.values() if supply.id in used)
     question = ChoiceProblem(tuple(options), bought, tuple(demands), limits, tuple(couplings))
-    return MeasuredCase(question, rows, tuple(excluded), (*table.notes, *_unchecked(problem)))
+    return MeasuredCase(
+        question, rows, tuple(excluded), (*table.notes, *_unchecked(problem), *_unread(problem, table))
+    )
 
 
 def _grouped(rows: Iterable[WorkerRow], role: Role) -> dict[str, list[WorkerRow]]:
@@ -324,6 +326,22 @@ def _unchecked(problem: Problem) -> Iterator[str]:
         )
         if stated:
             yield f"workload {workload.name}: a table of workers states no {', '.join(stated)}: not checked"
+
+
+def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:
+    """What the problem states and nothing reads."""
+    gpus = {row.gpu for row in table.rows} | {line.gpu for line in problem.fleet.supply or ()}
+    for name in problem.fleet.stock:
+        if name not in gpus:
+            yield f"fleet.stock: no row of the table has {name}, so its stock limits nothing"
+    rate = table.rate_rps
+    for workload in problem.workloads if rate is not None else ():
+        stated = workload.demand.peak_rps
+        if stated is not None and Fraction(stated) != rate:
+            yield (
+                f"workload {workload.name}: the file of workers states {float(rate or 0):g} requests/s, so "
+                f"demand.peak_rps ({stated}) is not read"
+            )
 
 
 def _demand(problem: Problem, view: _View, role: Role) -> PoolDemand:

@@ -251,7 +251,7 @@ class Fleet(Noun):
     """Price lists to buy from; default: all."""
     regions: tuple[str, ...] | None = None
     """Regions to buy in, as the price lists write them; default: all."""
-    budget: UsdPerHour | Budgets | None = None
+    budget: Budgets | UsdPerHour | None = None
     """Money at most: in every hour, or by day and month."""
     supply: Annotated[tuple[SupplyLine, ...], Field(min_length=1)] | None = None
     """What can be bought under which terms; replaces prices, stock and offers for the GPUs it names."""
@@ -337,7 +337,7 @@ class Problem(Noun):
     """Several models behind one entrance."""
     api: tuple[ApiOffer, ...] = ()
     """Outside suppliers that are paid by the token."""
-    start: str | tuple[TodayPool, ...] | None = None
+    start: str | Annotated[tuple[TodayPool, ...], Field(min_length=1)] | None = None
     """The fleet of today: a plan, a file with a list of pools, or the list."""
 
     @model_validator(mode="after")

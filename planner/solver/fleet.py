@@ -85,7 +85,11 @@ def solve_fleet(
         known = found if known is None else better_of(known, found)
         if progress is not None and known.value is not None:
             progress(_known(known, left_s.gone_s))
-        if known.interrupted or known.status in ("optimal", "infeasible") or (goal == "any" and known.periods):
+        if (
+            known.interrupted
+            or known.status in ("optimal", "infeasible")
+            or (goal == "any" and known.periods)
+        ):
             break
     assert known is not None
     return _checked(problem, known)

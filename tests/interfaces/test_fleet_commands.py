@@ -1,9 +1,10 @@
-"""`planner routes` and `planner schedule` from the command line."""
+"""Fleets from the command line: `planner routes` and `planner schedule`, and whole plans by hand sums."""
 
 import csv
 import io
 import json
 
+import fleet_files
 import fleet_plans
 import pytest
 import yaml
@@ -135,3 +136,117 @@ def test_a_document_without_a_plan(no_plan, tmp_path, capsys):
 def test_no_file(tmp_path, capsys):
     assert cli.run(["routes", str(tmp_path / "plan.json")]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def answer(capsys, *arguments):
+    """Exit code and document of a command."""
+    code = cli.run([*map(str, arguments), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def one_gpu(hours, **fleet):
+    """One workload on one type of GPU that serves 1 req/s, without headroom."""
+    return {
+        "name": "one-gpu",
+        "workers": "workers.csv",
+        "workloads": [{"name": "w", "demand": {"hourly_rps": hours}}],
+        "fleet": {"headroom": {"capacity": "0 %"}, **fleet},
+    }
+
+
+ONE_GPU = "option,workload,gpu,gpus,max_rps\ng1,w,g,1,1\n"
+
+
+def test_reserved_gpus_are_the_newsvendor_quantile(tmp_path, capsys):
+    hours = [3, 2, 2, 1, 1, 2, 4, 8, 12, 15, 17, 18, 18, 19, 20, 19, 17, 15, 13, 11, 9, 7, 5, 4]
+    lines = [{"gpu": "g", "term": "reserved", "usd_per_gpu_h": 1.6}]
+    lines += [{"gpu": "g", "term": "on_demand", "usd_per_gpu_h": 4}]
+    code, found = answer(capsys, "plan", fleet_files.written(tmp_path, one_gpu(hours, supply=lines), ONE_GPU))
+    costs = [24 * 1.6 * held + 4 * sum(max(0, hour - held) for hour in hours) for held in range(21)]
+    assert (code, found["status"]) == (0, "optimal")
+    assert found["objective"]["value"] == pytest.approx(min(costs), abs=1e-9)
+    held = {row["gpus"] for row in found["supply"] if row["term"] == "reserved"}
+    assert held == {costs.index(min(costs))}
+
+
+def test_a_solver_input_of_melange_is_planned_with_continuous_shares(tmp_path, capsys):
+    gpus = {"A": {"cost": 1, "tputs": [[4, 1]], "max_count": 2}, "B": {"cost": 3, "tputs": [[5, 5]]}}
+    data = {"gpu_info": gpus, "workload_distribution": [[0.75, 0.25]], "total_request_rate": 16}
+    (tmp_path / "m.json").write_text(json.dumps(data), encoding="utf-8")
+    problem = one_gpu([1])
+    problem["workers"] = "m.json"
+    path = fleet_files.written(tmp_path, problem)
+    code, found = answer(capsys, "plan", path)
+    # 2 A carry 8 of the 12 short requests a second; the other 4 and the 4 long ones need 8 / 5 of B
+    assert (code, found["gpus"]) == (0, {"A": 2, "B": 2})
+    assert found["cost_usd_per_hour"] == 8
+
+
+def test_each_relaxation_gives_a_plan_and_a_little_less_does_not(tmp_path, capsys):
+    lines = [{"gpu": "g", "term": "on_demand", "usd_per_gpu_h": 2, "region": "eu", "max_gpus": 9}]
+    path = fleet_files.written(
+        tmp_path, one_gpu([4, 7], supply=lines, quota={"eu": 5}, budget="8 USD/h"), ONE_GPU
+    )
+    code, found = answer(capsys, "relax", path)
+    assert (code, found["conflicts"]) == (0, [["budget"], ["quota:eu"]])
+    both = next(
+        item["changes"]
+        for item in found["relaxations"]
+        if {change["id"] for change in item["changes"]} == {"budget", "quota:eu"}
+    )
+    wanted = {change["id"]: change["to"] for change in both}
+    assert wanted == {"budget": 14, "quota:eu": 7}
+    for quota, budget, expected in ((7, "14", 0), (6, "14", 1), (7, "13.86", 1)):
+        sets = ["--set", f"fleet.quota.eu={quota}", "--set", f"fleet.budget={budget} USD/h"]
+        assert answer(capsys, "whatif", path, *sets)[0] == expected
+
+
+def test_order_in_the_files_changes_no_cost(tmp_path, capsys):
+    problem = fleet_files.values()
+    _, first = answer(capsys, "plan", fleet_files.written(tmp_path, problem))
+    problem["workloads"].reverse()
+    problem["fleet"]["supply"].reverse()
+    head, *rest = fleet_files.TABLE.splitlines()
+    table = "\n".join([head, *reversed(rest)]) + "\n"
+    _, second = answer(capsys, "plan", fleet_files.written(tmp_path, problem, table))
+    assert first["status"] == second["status"] == "optimal"
+    assert first["objective"]["value"] == second["objective"]["value"]
+
+
+def test_a_plan_is_planned_again_from_itself(tmp_path, capsys):
+    _, first = answer(capsys, "plan", fleet_files.written(tmp_path, fleet_files.values()))
+    again = tmp_path / "again"
+    again.mkdir()
+    for name, text in first["inputs"]["files"].items():
+        (again / name).write_text(text, encoding="utf-8")
+    (again / "p.yaml").write_text(json.dumps(first["inputs"]["problem"]), encoding="utf-8")
+    _, second = answer(capsys, "plan", again / "p.yaml")
+    assert second == first
+
+
+def test_a_cascade_carries_everything_first_and_the_escalated_again(tmp_path, capsys):
+    stages = [{"workload": "small"}, {"workload": "large", "escalated": "25 %"}]
+    problem = one_gpu([7, 3], supply=[{"gpu": "g", "term": "on_demand", "usd_per_gpu_h": 2}])
+    problem["workloads"] = [{"name": name, "demand": {"hourly_rps": [7, 3]}} for name in ("small", "large")]
+    problem["tiers"] = [{"name": "t", "kind": "cascade", "stages": stages}]
+    table = "option,workload,gpu,gpus,max_rps\ng1,small,g,1,2\ng1,large,g,1,0.5\n"
+    code, found = answer(capsys, "plan", fleet_files.written(tmp_path, problem, table))
+    # 7 / 2 and 3 / 2 small ones; 1.75 / 0.5 and 0.75 / 0.5 large ones, each rounded up
+    assert (code, found["objective"]["value"]) == (0, 2 * (4 + 2 + 4 + 2))
+
+
+def test_all_faults_of_a_fleet_are_told_at_once(tmp_path, capsys):
+    problem = fleet_files.values(quota={"mars": 3}, start_cost=0.25, budget=60, max_changes=-3)
+    problem["workloads"][0]["buckets"] = {"short": 0.7, "long": 0.4}
+    problem["workloads"][1]["demand"]["hourly_rps"] = [1, 2, 3]
+    problem["fleet"]["supply"][0].update(term="onwed", usd_per_gpu_h=-1, max_gpus=2.5)
+    problem["api"] = [{"workload": "nobody", "usd_per_million_input": 1, "usd_per_million_output": 1}]
+    assert cli.run(["plan", str(fleet_files.written(tmp_path, problem)), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    for key in (
+        "workloads.chat: found buckets that sum to 1.1", "workloads.code.demand.hourly_rps: found 3",
+        "supply.0.term", "supply.0.usd_per_gpu_h", "supply.0.max_gpus", "quota.mars", "start_cost",
+        "fleet.budget", "max_changes", "api.0.workload",
+    ):  # fmt: skip
+        assert key in shown.err

@@ -11,6 +11,7 @@ from typing import Any
 from planner.app.amounts import HOURS_S, MILLION
 from planner.app.document import inputs
 from planner.app.fleet.bill import api_taken, orders, periods_taken, supply_taken, trap
+from planner.app.fleet.busiest import hours_to_lose
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.measured import measured_pools
 from planner.app.fleet.pools import FleetPool, fleet_pools
@@ -174,7 +175,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "periods": periods_taken(question, choice, pools),
         "orders": orders(question, choice),
         "api": api_taken(question, choice),
-        "survives": survival(question, choice, headrooms(case.problem)),
+        "survives": survival(question, choice, headrooms(case.problem), hours_to_lose(choice)),
         "guardrails": next(iter(limits.values()), None),
         "guardrails_by_workload": limits if len(limits) > 1 else {},
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),

@@ -22,6 +22,7 @@ from planner.app.measured_plan import read_table
 from planner.app.run import Run
 from planner.app.study import NOTHING, Granted, Study
 from planner.candidates.market import find_id
+from planner.errors import Fault, InputError
 from planner.schema.choice import Status
 from planner.schema.fleet import FleetChoice, FleetProblem, Progress
 from planner.schema.fleet_answers import Today
@@ -31,6 +32,8 @@ from planner.schema.reasons import Goal
 from planner.solver.fleet import solve_fleet
 
 _NONE = Fraction(0)
+_SEARCH_PART = 0.95
+"""Of a time limit; the rest is for telling the answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +100,24 @@ def posed_settings(
     Raises:
         InputError: as for `fleet_plan`.
     """
+    try:
+        return _posed_settings(study, problem, granted)
+    except InputError as problems:
+        raise InputError([_placed(fault, study.where) for fault in problems.faults]) from None
+
+
+_PARTS = ("api", "demand", "fleet", "objective", "redundancy", "start", "tier", "workload", "workloads")
+
+
+def _placed(fault: Fault, where: str) -> Fault:
+    """A fault that names a part of the problem, with the problem's file."""
+    part = fault.where.split(" ")[0].split("[")[0]
+    return replace(fault, where=f"{where}: {fault.where}") if part in _PARTS else fault
+
+
+def _posed_settings(
+    study: Study, problem: Problem, granted: Granted
+) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
     if problem.workers is not None:
         check_table_names(problem, read_table(problem, study.folder, study.catalog)[0], study.where)
     today = today_of(problem, study.folder, study.catalog, _names(study, problem))
@@ -131,7 +152,7 @@ def pose(
 
 def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
     """The answer under the limits of a run; ``part`` of its time."""
-    limit_s = None if run.time_limit_s is None else run.time_limit_s * part
+    limit_s = None if run.time_limit_s is None else run.time_limit_s * part * _SEARCH_PART
     found = solve_fleet(
         question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from planner import numbers
+from planner.app.fleet import busiest
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.pools import FleetPool
 from planner.app.fleet.predicted import chosen_of
@@ -24,6 +25,7 @@ def fleet_warnings(
     if case.posed is not None and documents:
         stated = case.problem.fleet.network is not None
         lines += pool_warnings(case.posed.cases, documents, chosen_of(case.posed), stated)
+    lines += [text for text in (busiest.remark(choice),) if text]
     lines += _idle(case.question, choice)
     lines += _leads(case.question, choice)
     lines += _padded(case.question, pools)

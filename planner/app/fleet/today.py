@@ -49,6 +49,12 @@ def today_of(problem: Problem, folder: Path, catalog: Catalog, known: Mapping[st
         ]
         if faults:
             raise InputError(faults)
+    strange = sorted({gpu for gpu in (*today.gpus, *(p.gpu for p in today.pools)) if not is_known(gpu)})
+    if strange:
+        names = sorted(known.values())
+        raise InputError(
+            [Fault("start", "", f'"{gpu}"', "GPUs of the problem", nearest(gpu, names)) for gpu in strange]
+        )
     pools = tuple(pool.model_copy(update={"gpu": named(pool.gpu)}) for pool in today.pools)
     gpus: dict[str, int] = {}
     for gpu, count in today.gpus.items():

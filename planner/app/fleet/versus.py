@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner import numbers
 from planner.app.fleet.kept import Kept, kept
+from planner.app.fleet.plan import posed_settings
 from planner.app.fleet.several import without_kinds
 from planner.app.fleet.worth import PriceWorth, api_worth, line_worth
 from planner.candidates.market import find_id
@@ -27,22 +28,41 @@ def why_not_in_fleet(session: Session, candidate: str, run: Run) -> Answer:
     Raises:
         InputError: nothing of that name; with the nearest that there is.
     """
+    question = posed_settings(session.study, session.problem)[1][0][1].question
+    asked = _asked(session, question, candidate)
+    if asked is None:
+        return (f"{candidate} is not among what this problem can buy.",), ()
+    kinds, lines, apis = asked
     ready = kept(session.study, session.problem, run)
-    question = ready.case.question
+    worths = (*_worths(ready, sorted(lines)), *(_api_worth(ready, api) for api in sorted(apis)))
+    return _about(ready, candidate, kinds | apis, lines), worths
+
+
+Asked = tuple[frozenset[str], frozenset[str], frozenset[str]]
+"""Options, lines of the supply, and outside suppliers."""
+
+
+def _asked(session: Session, question: FleetProblem, candidate: str) -> Asked | None:
+    """What a candidate stands for; None for a GPU that exists and is not on offer.
+
+    Raises:
+        InputError: nothing of that name.
+    """
+    none: frozenset[str] = frozenset()
     gpus = {line.gpu for line in question.lines} | {option.gpu for option in question.options}
-    named = {find_id(session.catalog.accelerator, gpu): gpu for gpu in gpus}
-    gpu = candidate if candidate in gpus else named.get(find_id(session.catalog.accelerator, candidate))
-    lines = [line.id for line in question.lines if candidate == line.id]
+    find = session.catalog.accelerator
+    named = {find_id(find, gpu): gpu for gpu in gpus}
+    gpu = candidate if candidate in gpus else named.get(find_id(find, candidate))
     if gpu is not None:
-        lines = [line.id for line in question.lines if line.gpu == gpu]
-        return _about(ready, f"{gpu}", frozenset(), frozenset(lines)), _worths(ready, lines)
-    if lines:
-        return _about(ready, candidate, frozenset(), frozenset(lines)), _worths(ready, lines)
+        return none, frozenset(line.id for line in question.lines if line.gpu == gpu), none
+    if any(line.id == candidate for line in question.lines):
+        return none, frozenset((candidate,)), none
     options = frozenset(o.id for o in question.options if candidate in (o.id, o.label))
     apis = frozenset(api.id for api in question.apis if candidate == api.id)
     if options or apis:
-        sentences = _about(ready, candidate, options | apis, frozenset())
-        return sentences, tuple(_api_worth(ready, api) for api in sorted(apis))
+        return options, none, apis
+    if find(candidate) is not None:
+        return None
     known = [*sorted(gpus), *(line.id for line in question.lines), *(api.id for api in question.apis)]
     known += [option.label or option.id for option in question.options]
     raise input_error(

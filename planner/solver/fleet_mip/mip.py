@@ -148,10 +148,16 @@ def solve(
     message = model.message(whole=whole)
     # Only branch and bound is known to print.
     with _silence() if whole and any(model.whole) else contextlib.nullcontext():
-        result = solver.solve(
-            message, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolverInitializerProto(), asked,
-            extra, None, callback_pb2.CallbackRegistrationProto(), None, None,
-        )  # fmt: skip
+        try:
+            result = solver.solve(
+                message, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolverInitializerProto(), asked,
+                extra, None, callback_pb2.CallbackRegistrationProto(), None, None,
+            )  # fmt: skip
+        except Exception as problem:  # its class lives in a private module
+            # HiGHS gives up on a few models with an error of its own: then nothing is known.
+            if type(problem).__name__ != "StatusNotOk":
+                raise
+            return Answer("unknown", INF, -INF, None, None)
     return _answer(result, len(model.cost), len(model.row_lower))
 
 

@@ -17,6 +17,8 @@ from planner.solver.fleet_mip.jobs import JOBS, State
 def main() -> None:
     """Read the problem once, then pieces of work until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A process that dies is replaced, and what it died of is none of the user's business.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that a library prints gets among the answers
     questions = sys.stdin.buffer
