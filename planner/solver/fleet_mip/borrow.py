@@ -22,7 +22,7 @@ def borrow(prepared: Prepared, columns: Columns, prices: Floats) -> None:
         found = [
             mended
             for other in _nearest(prepared, columns, number)
-            for mended in _moved(prepared, columns.plans[other][0], number)
+            for mended in _moved(prepared, columns.plans[other][0], number, prices)
         ]
         if found:
             columns.add(min(found, key=lambda plan: _usd(prepared, plan, prices)))
@@ -41,11 +41,11 @@ def _nearest(prepared: Prepared, columns: Columns, number: int) -> list[int]:
     return sorted(mine, key=lambda other: (distance(other), other))[:_TRIED]
 
 
-def _moved(prepared: Prepared, plan: BlockPlan, number: int) -> list[BlockPlan]:
+def _moved(prepared: Prepared, plan: BlockPlan, number: int, prices: Floats) -> list[BlockPlan]:
     period = prepared.blocks[number][1][0]
     counts = {(period, pool, place): count for (_, pool, place), count in plan.counts.items()}
     takers = {(period, bucket, api): part for (_, bucket, api), part in plan.takers.items()}
-    return repaired(prepared, [replace(plan, number=number, counts=counts, takers=takers)]) or []
+    return repaired(prepared, [replace(plan, number=number, counts=counts, takers=takers)], prices) or []
 
 
 def _usd(prepared: Prepared, plan: BlockPlan, prices: Floats) -> float:

@@ -35,6 +35,10 @@ class Short:
     pool: int
     cut: Cut | None
     """A row that says so, where one is known."""
+    prices: tuple[Fraction, ...] = ()
+    """Of the buckets: at these the replicas that are left are worth less than the demand …"""
+    lacks: float = 0.0
+    """… by this part of it."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,16 @@ class Carried:
     levels: Mapping[int, Fraction]
 
 
-def settle(prepared: Prepared, plan: BlockPlan, *, evidence: bool = True) -> Carried | Short:
+def settle(
+    prepared: Prepared, plan: BlockPlan, *, evidence: bool = True, worst: bool = False
+) -> Carried | Short:
     """Exact shares of the block's replicas, or what is short.
 
     Args:
         prepared: the problem.
         plan: what the block does.
         evidence: False: only whether it does.
+        worst: what is short after the worst loss of a pool, not after the first one that shows it.
     """
     work_number, periods = prepared.blocks[plan.number]
     work = prepared.works[work_number]
@@ -62,11 +69,11 @@ def settle(prepared: Prepared, plan: BlockPlan, *, evidence: bool = True) -> Car
     if work.deferrable is not None:
         found = _levels(work, plan, outside)
         if found is None:
-            return _shortest(work, plan, outside)
+            return _shortest(work, plan, outside, worst=worst)
         levels, outside = found
     shares, losses = {}, {}
     for t in periods:
-        done = _period(work, plan, t, outside[t], levels.get(t, _ONE), evidence=evidence)
+        done = _period(work, plan, t, outside[t], levels.get(t, _ONE), evidence=evidence, worst=worst)
         if isinstance(done, Short):
             return done
         shares[t], losses[t] = done
@@ -156,7 +163,7 @@ def _cap(work: Work, plan: BlockPlan, period: int, outside: Outside) -> Fraction
     return min(caps, default=None)
 
 
-def _shortest(work: Work, plan: BlockPlan, outside: Mapping[int, Outside]) -> Short:
+def _shortest(work: Work, plan: BlockPlan, outside: Mapping[int, Outside], *, worst: bool) -> Short:
     """Deferrable work that is not done in time: the period whose level is furthest beyond its replicas."""
 
     def part(period: int) -> float:
@@ -165,7 +172,8 @@ def _shortest(work: Work, plan: BlockPlan, outside: Mapping[int, Outside]) -> Sh
         return 1.0 if cap is None or wanted <= 0 else float(cap) / wanted
 
     period = min(plan.levels, key=lambda t: (part(t), -plan.levels[t], t))
-    found = _carry(work, plan, period, outside[period], Fraction(plan.levels[period]), evidence=False)
+    level = Fraction(plan.levels[period])
+    found = _carry(work, plan, period, outside[period], level, evidence=False, worst=worst)
     if isinstance(found, Short):
         return found
     return Short(period, _in_use(work, plan, period)[0][0], None)
@@ -173,10 +181,10 @@ def _shortest(work: Work, plan: BlockPlan, outside: Mapping[int, Outside]) -> Sh
 
 def _period(
     work: Work, plan: BlockPlan, period: int, outside: dict[tuple[int, int], Fraction], level: Fraction,
-    *, evidence: bool,
+    *, evidence: bool, worst: bool,
 ) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:  # fmt: skip
     for nudge in range(_NUDGES):
-        done = _carry(work, plan, period, outside, level, evidence=evidence)
+        done = _carry(work, plan, period, outside, level, evidence=evidence, worst=worst)
         if not isinstance(done, Short) or not outside or nudge == _NUDGES - 1:
             return done
         outside = more_outside(outside, Fraction(2 * 10**nudge, 10**9))
@@ -184,8 +192,9 @@ def _period(
 
 
 def _carry(
-    work: Work, plan: BlockPlan, period: int, outside: Outside, level: Fraction, *, evidence: bool
-) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:
+    work: Work, plan: BlockPlan, period: int, outside: Outside, level: Fraction,
+    *, evidence: bool, worst: bool,
+) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:  # fmt: skip
     shares: list[Share] = []
     losses: list[LossShares] = []
     for number, pool in _in_use(work, plan, period):
@@ -194,19 +203,25 @@ def _carry(
         pooled, used, counts = _pooled(pool, period, placed, needs)
         given = _given(work, pool, outside)
         full = sum(1 for need in pool.demand.demand_rps[period] if level * need > 0)
+        least: Split | None = None
         for lost in _lost(pooled, pool, placed, used, counts):
             left = [count - lost.get(place, 0) for place, count in enumerate(counts)]
             done = split(pooled, left)
             if pooled.needs and done.factor < 1:
-                prices = bucket_prices(pool, pooled, done.prices)
-                fixed = len(work.ways) == 1 and not work.apis
-                return Short(
-                    period, number, cut_for(pool, period, prices, dict(zip(used, counts, strict=True)), fixed)
-                )
+                least = done if least is None or done.factor < least.factor else least
+                if not worst:
+                    break
+                continue
             if evidence and pool.spares and counts and full >= 2:
                 named = tuple((pooled.options[p].id, n) for p, n in sorted(lost.items()) if n)
                 after = (*_named(work, pool, pooled, done, outside), *given)
                 losses.append(LossShares(work.name, pool.demand.role, named, after))
+        if least is not None:
+            prices = bucket_prices(pool, pooled, least.prices)
+            fixed = len(work.ways) == 1 and not work.apis
+            held = dict(zip(used, counts, strict=True))
+            cut = cut_for(pool, period, prices, held, fixed)
+            return Short(period, number, cut, prices, 1 - float(least.factor))
         if evidence:
             # Without spares the only loss is none.
             whole = done if not pool.spares or not counts else split(pooled, counts)

@@ -17,13 +17,17 @@ from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.exact import Short, settle
 from planner.solver.fleet_mip.mip import INF, Floats, Model, solve
 from planner.solver.fleet_mip.monolith import whole
-from planner.solver.fleet_mip.plan import BlockPlan, Plan, read_block
+from planner.solver.fleet_mip.plan import BlockPlan, Plan, read_block, uses
+from planner.solver.fleet_mip.pool_rows import MOST_LOSSES
 from planner.solver.fleet_mip.pools import Pool
 from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.purchases import PurchaseWriter, balance
+from planner.solver.fleet_mip.repair import repaired
 
 _CUT_ROUNDS = 6
-"""Solutions in a row that break a row of replica spares; then the last one is repaired or dropped."""
+"""Solutions in a row that break a row of replica spares."""
+_CUTS_S = 2.0
+"""All of them together take so many times as long as a single solution may."""
 
 
 class State:
@@ -48,7 +52,7 @@ class State:
         cuts: list[Cut] = []
         fine = True
         for plan in plans:
-            done = settle(self.prepared, plan, evidence=False)
+            done = settle(self.prepared, plan, evidence=False, worst=True)
             if isinstance(done, Short):
                 fine = False
                 if done.cut is not None and done.cut not in self.cuts[done.cut.pool]:
@@ -64,9 +68,10 @@ def _first_cuts(pool: Pool) -> list[Cut]:
     buckets = range(len(demand.buckets))
     rows = [tuple(Fraction(int(b == other)) for other in buckets) for b in buckets]
     mean = [sum((row[b] for row in demand.demand_rps), Fraction(0)) for b in buckets]
-    if len(rows) > 1:
-        rows.append(tuple(1 / one if one > 0 else Fraction(0) for one in mean))
-    return [Cut("price", demand.pool, row) for row in rows]
+    if len(rows) == 1:
+        return [Cut("price", demand.pool, rows[0])]
+    rows.append(tuple(1 / one if one > 0 else Fraction(0) for one in mean))
+    return [Cut("alone", demand.pool, row) for row in rows]
 
 
 @dataclass
@@ -95,9 +100,11 @@ def price(
     """
     cuts: list[Cut] = []
     bound = -INF
-    plan = None
+    best: BlockPlan | None = None
+    seen: set[tuple[int, int]] = set()
     value = INF
     allowed = worth_pricing(state.prepared, number, prices)
+    until = time.monotonic() + _CUTS_S * limit_s
     for _ in range(_CUT_ROUNDS):
         model = Model()
         block = state.writer.write(model, number, allowed)
@@ -107,7 +114,9 @@ def price(
         if not whole:
             relaxed = solve(model, whole=False)
             return Priced(number, INF, relaxed.value if relaxed.status == "optimal" else bound, None)
-        answer = solve(model, time_limit_s=limit_s, gap=gap, seed=state.seed)
+        start = None if best is None else {c: float(best.counts.get(k, 0)) for k, c in block.counts.items()}
+        limit = min(limit_s, max(0.1, until - time.monotonic()))
+        answer = solve(model, time_limit_s=limit, gap=gap, seed=state.seed, hint=start)
         if answer.status == "infeasible":
             sure = solve(model, time_limit_s=limit_s, presolve=False).status == "infeasible"
             return Priced(number, INF, INF if sure else bound, None, cuts)
@@ -115,14 +124,43 @@ def price(
         if answer.columns is None:
             break
         plan = read_block(number, block, answer.columns)
-        value = answer.value
         new, fine = state.short([plan])
         cuts += new
-        if fine or not new:
-            plan = plan if fine else None
+        mended = [plan] if fine else repaired(state.prepared, [plan], prices)
+        if mended is not None and (mine := _usd(state.prepared, mended[0], prices)) < value:
+            best, value = mended[0], mine
+        seen |= {key[1:] for one in (plan, *(mended or ())) for key in one.counts}
+        if fine or not new or value - bound <= gap * abs(value) or time.monotonic() > until:
             break
-        plan = None
-    return Priced(number, value, bound, plan, cuts)
+    if best is not None and value - bound > gap * abs(value):
+        best = _polished(state, best, prices, gap, limit_s, frozenset(seen))
+        value = _usd(state.prepared, best, prices)
+    return Priced(number, value, bound, best, cuts)
+
+
+def _polished(
+    state: State, best: BlockPlan, prices: Floats, gap: float, limit_s: float, seen: frozenset[tuple[int, int]]
+) -> BlockPlan:
+    """The best plan of the few options that the solutions so far use: with so few, losses are exact."""
+    model = Model()
+    used = sorted(seen, key=lambda key: ((*best.counts,) and key not in {k[1:] for k in best.counts}, key))
+    block = state.writer.write(model, best.number, frozenset(used[:MOST_LOSSES]))
+    for resource, terms in block.uses.items():
+        for column, entry in terms:
+            model.cost[column] += float(prices[resource]) * entry
+    start = {c: float(best.counts.get(k, 0)) for k, c in block.counts.items()}
+    answer = solve(model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=start)
+    if answer.columns is None:
+        return best
+    plan = read_block(best.number, block, answer.columns)
+    mended = repaired(state.prepared, [plan], prices)
+    if mended is None or _usd(state.prepared, mended[0], prices) >= _usd(state.prepared, best, prices):
+        return best
+    return mended[0]
+
+
+def _usd(prepared: Prepared, plan: BlockPlan, prices: Floats) -> float:
+    return float(sum(prices[resource] * amount for resource, amount in uses(prepared, plan).items()))
 
 
 @dataclass
@@ -131,7 +169,7 @@ class Improved:
 
     plans: list[BlockPlan]
     value: float
-    """Objective of the periods, without fixed reserved GPUs."""
+    """Objective of the periods, without fixed reserved GPUs; infinite where replicas were added since."""
     cuts: list[Cut] = field(default_factory=list)
 
 
@@ -146,6 +184,7 @@ def improve(
     penalties: Floats,
     limit_s: float,
     gap: float = 1e-4,
+    prices: Floats | None = None,
 ) -> Improved:
     """Choose some blocks anew together with the purchases of their periods.
 
@@ -160,8 +199,10 @@ def improve(
         penalties: what a unit of use beyond the purchases counts, by resource.
         limit_s: wall time.
         gap: that is good enough.
+        prices: by resource, for replicas that are added where a solution is short.
     """
     cuts: list[Cut] = []
+    mended: list[BlockPlan] = []
     until = time.monotonic() + limit_s
     for _ in range(_CUT_ROUNDS):
         model = Model()
@@ -187,9 +228,10 @@ def improve(
         cuts += new
         if fine:
             return Improved(chosen, answer.value, cuts)
+        mended = repaired(state.prepared, chosen, prices) or mended
         if not new:
             break
-    return Improved([], INF, cuts)
+    return Improved(mended, INF, cuts)
 
 
 @dataclass

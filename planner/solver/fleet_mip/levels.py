@@ -30,12 +30,21 @@ def spread(
 
 
 def _flow(waits: Deferrable, most: Mapping[int, Fraction]) -> dict[int, Fraction]:
-    """Largest flow from arrivals into levels, by shortest augmenting paths."""
+    """Largest flow from arrivals into levels: what fits at once, the rest by shortest augmenting paths."""
     periods = len(waits.arrivals)
     windows = [[(s + step) % periods for step in range(min(waits.deadline, periods))] for s in range(periods)]
     flow: list[dict[int, Fraction]] = [{} for _ in range(periods)]
     left = dict(enumerate(waits.arrivals))
     room = {t: Fraction(most[t]) for t in range(periods)}
+    # Windows end in the order in which they begin: the first come, first served. These are the paths of
+    # length one that a search would find, without a search for each.
+    for start, window in enumerate(windows):
+        for end in window:
+            amount = min(left[start], room[end])
+            if amount > 0:
+                flow[start][end] = amount
+                left[start] -= amount
+                room[end] -= amount
     while True:
         path = _path(windows, flow, left, room)
         if path is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +14,9 @@ from planner.solver.fleet_mip.pools import Pool
 from planner.solver.fleet_mip.prepared import Prepared
 
 Terms = list[tuple[int, float]]
+
+MOST_LOSSES = 8
+"""Losses of replicas up to which every one gets shares of its own; beyond, cuts say what is short."""
 
 
 Key = tuple[int, int, int]
@@ -70,8 +74,12 @@ class PoolWriter:
         self._counts(allowed)
         self._numbers()
         pool = self.pool
+        lost = pool.spares_of("replicas", "servers")
+        losses = math.comb(len(self.of_option) + lost - 1, lost) if lost and self.of_option else 0
         if pool.demand.spares.kind in ("zones", "providers") and pool.spares:
             self._parts(served)
+        elif 0 < losses <= MOST_LOSSES:
+            self._losses(served, lost)
         else:
             self._shares(served, dict(self.of_option.items()))
         self._cuts(served)
@@ -185,6 +193,15 @@ class PoolWriter:
                     left.setdefault(place.option, []).append((column, 1.0))
             self._shares(served, left)
 
+    def _losses(self, served: Mapping[int, Served], lost: int) -> None:
+        """Shares of their own for every loss of replicas: exact without any cut."""
+        for gone in itertools.combinations_with_replacement(self.of_option, lost):
+            left = {
+                option: [*terms, *((self._at_least(option, i + 1), -1.0) for i in range(gone.count(option)))]
+                for option, terms in self.of_option.items()
+            }
+            self._shares(served, left)
+
     def _cuts(self, served: Mapping[int, Served]) -> None:
         _pool, needs = self.pool, self.pool.demand.demand_rps[self.period]
         for cut in self.cuts:
@@ -219,7 +236,8 @@ class PoolWriter:
             if portion:
                 terms += [(c, -portion * a) for c, a in served[b].terms]
                 right += portion * served[b].constant
-        self.model.row([*terms, *self._loss(weights)], lower=right)
+        if cut.kind == "price":
+            self.model.row([*terms, *self._loss(weights)], lower=right)
         lost = self.pool.spares_of("replicas", "servers")
         if lost and right > 1 - 1e-9:
             # Every mix is a convex mix of options that carry the demand alone with their spares: implied by

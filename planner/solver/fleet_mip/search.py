@@ -136,6 +136,7 @@ class Search:
             "allowed": {number: self.places(number, prices) for number in numbers},
             "penalties": self.penalties,
             "limit_s": limit_s,
+            "prices": prices,
         }
         return ("improve", arguments)
 
