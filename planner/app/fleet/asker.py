@@ -21,6 +21,9 @@ _FIRST_PART = 0.25
 """Of the time: at most so much for today's optimum."""
 _SEARCH_PART = 0.6
 """Of the time: at most so much for the search for changes; the rest is for solving them again."""
+_MOST_S = 12.0
+"""Without a limit: at most so much for one question. There are dozens of them, and what is not proved by then
+is told as a bound."""
 _FEWEST = 8
 """A question takes at most this part of the time that is left, or one for every limit, so that others can be
 asked too."""
@@ -51,6 +54,7 @@ class FleetAsker:
         self._question, self._solver = question, solver or _solver(run)
         self._by_id = {limit.id: limit for limit in limits}
         self._began_s = time.monotonic()
+        self._patient = solver is not None
         self._posed: dict[object, FleetProblem] = {}
         self._known: dict[object, Choice] = {}
         if known is not None:
@@ -90,10 +94,10 @@ class FleetAsker:
         return moved(self._posed[_key(physical)], self._by_id, rest)
 
     def _left_s(self, first: bool, searching: bool) -> float | None:
-        """How long the next question may take; None: as long as it wants."""
+        """How long the next question may take."""
         limit_s = self.run.time_limit_s
         if limit_s is None:
-            return None
+            return None if self._patient else _MOST_S
         end_s = self._began_s + limit_s * (_SEARCH_PART if searching and not first else 1)
         part = _FIRST_PART if first else 1 / max(_FEWEST, len(self.limits))
         return (end_s - time.monotonic()) * part

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from planner.app.fleet.hours import periods_of, with_rates
+from planner.app.fleet.hours import arriving_rps, periods_of, with_rates
 from planner.app.fleet.length_class import LengthClasses
 from planner.app.fleet.length_classes import by_class
 from planner.app.fleet.market import shadow
@@ -79,7 +79,10 @@ def predicted_fleet(
     }
     carried = _carried(problem, peaks, means)
     slices = {lot.id: (lot.whole, lot.slices) for lot in posed.lots if lot.slices > 1}
-    question = _question(problem, posed.question, peaks, carried, tokens, places, today_gpus, slices)
+    arriving = _arriving(problem, written)
+    question = _question(
+        problem, posed.question, peaks, carried, tokens, places, today_gpus, slices, arriving
+    )
     return FleetCase(
         problem,
         question,
@@ -129,7 +132,8 @@ def measured_fleet(
         peaks[demand.workload] = sum(demand.demand_rps, Fraction(0)) / (1 + headroom)
     means = {name: _stated_mean(problem, name, peak) for name, peak in peaks.items()}
     carried = _carried(problem, peaks, means)
-    question = _question(problem, case.problem, peaks, carried, tokens, {}, today_gpus)
+    arriving = _arriving(problem, written)
+    question = _question(problem, case.problem, peaks, carried, tokens, {}, today_gpus, None, arriving)
     lines = case.warnings
     if problem.search.length_classes != "one":
         lines = (*lines, "search.length_classes is not read: the classes are the buckets of the table")
@@ -157,6 +161,12 @@ def _stated_mean(problem: Problem, name: str, peak_rps: Fraction) -> Fraction:
     return peak_rps
 
 
+def _arriving(problem: Problem, output_tokens: Callable[[Workload], float | None]) -> dict[str, Fraction]:
+    """Mean rates of work that may wait, before any rounding."""
+    rates = {workload.name: arriving_rps(workload, output_tokens) for workload in problem.workloads}
+    return {name: rate for name, rate in rates.items() if rate is not None}
+
+
 def _carried(
     problem: Problem, peaks_rps: Mapping[str, Fraction], means_rps: Mapping[str, Fraction]
 ) -> dict[str, Fraction]:
@@ -179,6 +189,7 @@ def _question(
     places: Mapping[str, Site],
     today_gpus: Mapping[str, int],
     slices: Mapping[str, tuple[str, int]] | None = None,
+    arriving: Mapping[str, Fraction] | None = None,
 ) -> FleetProblem:
-    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus, slices)
+    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus, slices, arriving)
     return replace(found, apis=apis_of(problem, found.demands, carried, tokens))

@@ -36,9 +36,29 @@ def with_rates(problem: Problem, output_tokens: Callable[[Workload], float | Non
 
 
 def _with_rate(workload: Workload, output_tokens: Callable[[Workload], float | None]) -> Workload:
+    rate = arriving_rps(workload, output_tokens)
+    if rate is None:
+        return workload
+    demand = workload.demand
+    steady = {"peak_rps": max(exact(rate), Decimal("1e-9")), "tokens_per_day": None, "requests_per_day": None}
+    return workload.model_copy(
+        update={"demand": demand.model_copy(update={**steady, "hourly_rps": None, "mean_rps": None})}
+    )
+
+
+def arriving_rps(workload: Workload, output_tokens: Callable[[Workload], float | None]) -> Fraction | None:
+    """Mean rate at which work that may wait arrives, exactly; None where `with_rates` leaves the demand.
+
+    Args:
+        workload: as the user states it.
+        output_tokens: mean tokens of an answer; None where nobody states lengths.
+
+    Raises:
+        InputError: tokens by the day, and no lengths that say how many requests they are.
+    """
     demand = workload.demand
     if not workload.may_wait:
-        return workload
+        return None
     if demand.tokens_per_day is not None:
         tokens = output_tokens(workload)
         if not tokens:
@@ -46,17 +66,12 @@ def _with_rate(workload: Workload, output_tokens: Callable[[Workload], float | N
                 f"workload {workload.name}", "demand.tokens_per_day", "no lengths",
                 "lengths of the answers, or requests_per_day",
             )  # fmt: skip
-        rate = Fraction(demand.tokens_per_day) / Fraction(tokens) / SECONDS_PER_DAY
-    elif demand.requests_per_day is not None:
-        rate = Fraction(demand.requests_per_day) / SECONDS_PER_DAY
-    elif demand.hourly_rps is not None:
-        rate = sum(map(Fraction, demand.hourly_rps), Fraction(0)) / len(demand.hourly_rps)
-    else:
-        return workload
-    steady = {"peak_rps": max(exact(rate), Decimal("1e-9")), "tokens_per_day": None, "requests_per_day": None}
-    return workload.model_copy(
-        update={"demand": demand.model_copy(update={**steady, "hourly_rps": None, "mean_rps": None})}
-    )
+        return Fraction(demand.tokens_per_day) / Fraction(tokens) / SECONDS_PER_DAY
+    if demand.requests_per_day is not None:
+        return Fraction(demand.requests_per_day) / SECONDS_PER_DAY
+    if demand.hourly_rps is not None:
+        return sum(map(Fraction, demand.hourly_rps), Fraction(0)) / len(demand.hourly_rps)
+    return None
 
 
 def factors(workload: Workload, periods: int, peak_rps: Fraction) -> tuple[Fraction, ...]:
@@ -69,12 +84,14 @@ def factors(workload: Workload, periods: int, peak_rps: Fraction) -> tuple[Fract
     return tuple(Fraction(rate) / peak_rps for rate in hours)
 
 
-def deferrable(workload: Workload, periods: int) -> Deferrable | None:
-    """Work that may wait: arrivals over their mean, and the hours that it may take.
+def deferrable(workload: Workload, periods: int, level: Fraction) -> Deferrable | None:
+    """Work that may wait: arrivals over the rate at level 1, and the hours that it may take.
 
     Args:
         workload: as the user states it (`with_rates` takes its hours away).
         periods: of the problem.
+        level: mean rate at which work arrives over the rate at level 1. Not always 1: `with_rates` rounds a
+            mean that never ends (5/3) up, and three replicas that do all the work would be called too few.
     """
     if not workload.may_wait:
         return None
@@ -83,6 +100,6 @@ def deferrable(workload: Workload, periods: int) -> Deferrable | None:
     deadline = max(1, min(whole_hours, periods))
     hours = demand.hourly_rps
     if hours is None or len(hours) == 1:
-        return Deferrable((Fraction(1),) * periods, deadline)
+        return Deferrable((level,) * periods, deadline)
     mean = sum(map(Fraction, hours), Fraction(0)) / len(hours)
-    return Deferrable(tuple(Fraction(rate) / mean for rate in hours), deadline)
+    return Deferrable(tuple(level * Fraction(rate) / mean for rate in hours), deadline)

@@ -32,6 +32,7 @@ def fleet_question(
     apis: Sequence[Api] = (),
     today_gpus: Mapping[str, int] | None = None,
     slices: Mapping[str, tuple[str, int]] | None = None,
+    arriving_rps: Mapping[str, Fraction] | None = None,
 ) -> FleetProblem:
     """The fleet's question.
 
@@ -43,6 +44,7 @@ def fleet_question(
         apis: outside suppliers.
         today_gpus: GPUs of today's fleet by type, where changes are limited.
         slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
+        arriving_rps: exact mean rate of work that may wait, by workload; absent: the rate of ``peaks_rps``.
 
     Raises:
         InputError: spares of servers that cannot be counted in replicas.
@@ -51,8 +53,16 @@ def fleet_question(
     hosts, options = hosts_of(question, slices or {})
     lines = lines_of(problem.fleet, question, hosts, places)
     by_name = {workload.name: workload for workload in problem.workloads}
+    means_rps = {**peaks_rps, **(arriving_rps or {})}
     demands = tuple(
-        _demand(by_name[demand.workload], demand, periods, peaks_rps[demand.workload], lines)
+        _demand(
+            by_name[demand.workload],
+            demand,
+            periods,
+            peaks_rps[demand.workload],
+            means_rps[demand.workload] / peaks_rps[demand.workload],
+            lines,
+        )
         for demand in question.demands
     )
     limits, changes = question.limits, None
@@ -86,9 +96,10 @@ def _demand(
     demand: PoolDemand,
     periods: int,
     peak_rps: Fraction,
+    level: Fraction,
     lines: Sequence[Line],
 ) -> FleetDemand:
-    waiting = deferrable(workload, periods)
+    waiting = deferrable(workload, periods, level)
     return FleetDemand(
         workload=demand.workload,
         role=demand.role,

@@ -47,16 +47,15 @@ class Columns:
         costs = self.costs(number, prices)
         return self.plans[number][int(np.argmin(costs))]
 
-    def places(self, number: int, prices: Floats, near: float) -> frozenset[tuple[int, int]]:
-        """Places (pool, place) in plans whose cost is at most ``1 + near`` times the least."""
+    def places(self, number: int, prices: Floats, near: float) -> list[tuple[int, int]]:
+        """Places (pool, place) in plans whose cost is at most ``1 + near`` times the least, the best first."""
         costs = self.costs(number, prices)
-        most = min(costs) * (1 + near) + 1e-9
-        return frozenset(
-            (pool, place)
-            for cost, plan in zip(costs, self.plans[number], strict=True)
-            if cost <= most
-            for _, pool, place in plan.counts
-        )
+        enough = min(costs) * (1 + near) + 1e-9
+        found: dict[tuple[int, int], None] = {}
+        for index in sorted(range(len(costs)), key=costs.__getitem__):
+            if costs[index] <= enough:
+                found |= dict.fromkeys((pool, place) for _, pool, place in self.plans[number][index].counts)
+        return list(found)
 
 
 class Pricer:

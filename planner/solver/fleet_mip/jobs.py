@@ -26,7 +26,7 @@ from planner.solver.fleet_mip.repair import repaired
 
 _CUT_ROUNDS = 6
 """Solutions in a row that break a row of replica spares."""
-_CUTS_S = 2.0
+_CUTS_S = 1.0
 """All of them together take so many times as long as a single solution may."""
 
 
@@ -133,7 +133,7 @@ def price(
         if fine or not new or value - bound <= gap * abs(value) or time.monotonic() > until:
             break
     if best is not None and value - bound > gap * abs(value):
-        best = _polished(state, best, prices, gap, limit_s, frozenset(seen))
+        best = _polished(state, best, prices, gap, 0.5 * limit_s, frozenset(seen))
         value = _usd(state.prepared, best, prices)
     return Priced(number, value, bound, best, cuts)
 

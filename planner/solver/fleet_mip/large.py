@@ -29,13 +29,15 @@ COARSE, FINE = 0.01, 0.002
 """Gaps of pricing in the first round and later."""
 PRICE_S = 1.5
 """For one block."""
+QUICK_PART = 0.5
+"""Of that in the first round of a single period: its prices are not the last ones."""
 CONVERGED = 0.0015
 """Prices are good when the bound is this near the master."""
 FEW_WORKS = 8
 """With so few workloads the prices' bound stays weak: the whole model proves more."""
 FIRST_PART = 0.6
 """Of the time limit: the first round of pricing is cut short then, so that there is a plan in time."""
-PRICE_PART, SEARCH_PART, DAY_PART = 0.35, 0.6, 0.15
+PRICE_PART, SEARCH_PART, DAY_PART = 0.5, 0.85, 0.15
 """Of the time limit: until then prices of a single period are refined; until then plans of few workloads or
 a single period are searched before the whole model is tried; one round of moves over the whole day."""
 SINGLE_MOVES, PERIOD_MOVES = 60, 3
@@ -138,7 +140,7 @@ class _Large:
 
     def round(self, prices: Floats, until: float = INF) -> str:
         """Price every block once; ``infeasible`` where one block alone has no plan."""
-        gap = COARSE if self.rounds == 0 and self.prepared.periods > 1 else FINE
+        gap = COARSE if self.rounds == 0 else FINE
         self.rounds += 1
         begun = self.run.seconds
 
@@ -148,7 +150,8 @@ class _Large:
                 late = self.run.seconds > until
                 if self.run.left_s <= 0:
                     return
-                limit = min(PRICE_S * len(self.prepared.blocks[number][1]), 0.2 * self.run.limit_s)
+                part = QUICK_PART if self.rounds == 1 and self.prepared.periods == 1 else 1.0
+                limit = min(part * PRICE_S * len(self.prepared.blocks[number][1]), 0.2 * self.run.limit_s)
                 asked = {"number": number, "prices": prices, "gap": gap, "limit_s": limit}
                 yield ("price", {**asked, "whole": not late})
 

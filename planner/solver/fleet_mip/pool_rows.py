@@ -15,7 +15,7 @@ from planner.solver.fleet_mip.prepared import Prepared
 
 Terms = list[tuple[int, float]]
 
-MOST_LOSSES = 8
+MOST_LOSSES = 12
 """Losses of replicas up to which every one gets shares of its own; beyond, cuts say what is short."""
 
 

@@ -21,6 +21,7 @@ from planner.solver.fleet_mip.finish import Bought, buy, used_by
 from planner.solver.fleet_mip.jobs import Improved
 from planner.solver.fleet_mip.mip import INF, Floats, Model, solve
 from planner.solver.fleet_mip.plan import BlockPlan, uses
+from planner.solver.fleet_mip.pool_rows import MOST_LOSSES
 from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.purchases import PurchaseWriter, balance
 from planner.solver.fleet_mip.run import Run
@@ -29,6 +30,8 @@ FREE = 3
 """Workloads chosen anew together."""
 MOVE_S = 0.35
 """For one such choice."""
+SPARED_MOVE_S = 0.7
+"""The same where replicas are spared."""
 DAY_MOVE_S = 8.0
 """For a workload over the whole day."""
 NEAR = 0.10
@@ -54,6 +57,8 @@ class Search:
         """… in these periods."""
         self.cuts: list[Any] = []
         self.free, self.move_s = FREE, MOVE_S
+        if any(pool.spares_of("replicas", "servers") for work in prepared.works for pool in work.pools):
+            self.move_s = SPARED_MOVE_S
         self.at = [
             [n for n, (_, periods) in enumerate(prepared.blocks) if periods == (t,)]
             for t in range(prepared.periods)
@@ -108,16 +113,20 @@ class Search:
         """Places worth trying in a block; all while more is used than can be bought."""
         if self.beyond:
             return None
-        found: set[tuple[int, int]] = set()
+        found = {(pool, place) for _, pool, place in self.plans[number].counts}
         work = self.prepared.blocks[number][0]
+        spared = any(pool.spares_of("replicas", "servers") for pool in self.prepared.works[work].pools)
+        most = max(0, MOST_LOSSES - len(found)) if spared else None
         if self.columns.plans[number]:
-            found |= self.columns.places(number, prices, NEAR)
+            near = self.columns.places(number, prices, NEAR)
+            found |= set([key for key in near if key not in found][:most])
+        if spared:
+            return frozenset(found)
         for period in self.prepared.blocks[number][1]:
             for step in (-1, 1) if self.prepared.periods > 2 else ():
                 for other in self.at[(period + step) % self.prepared.periods]:
                     if self.prepared.blocks[other][0] == work:
                         found |= {(pool, place) for _, pool, place in self.plans[other].counts}
-        found |= {(pool, place) for _, pool, place in self.plans[number].counts}
         return frozenset(found)
 
     def piece(self, numbers: Sequence[int], periods: Sequence[int], prices: Floats, limit_s: float) -> Piece:

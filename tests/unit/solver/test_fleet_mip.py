@@ -13,8 +13,9 @@ from fleet_samples import fleet
 
 import planner.solver.fleet_mip.solve as solve_module
 from planner.constraints.fleet_check import broken
+from planner.constraints.fleet_check_waiting import in_time
 from planner.schema.choice import Option, Spares
-from planner.schema.fleet import Deferrable, FleetDemand, FleetLimits, FleetProblem, Host, Line, Site
+from planner.schema.fleet import Api, Deferrable, FleetDemand, FleetLimits, FleetProblem, Host, Line, Site
 from planner.solver.covers import Pooled
 from planner.solver.fleet_mip.cheaper import worth_pricing
 from planner.solver.fleet_mip.columns import Pricer
@@ -259,6 +260,87 @@ def test_levels_keep_every_deadline():
     assert spread(waits, {0: Fraction(1), 1: Fraction(2), 2: Fraction(1)}, None) == {0: 1, 1: 2, 2: 1}
     assert spread(waits, {0: Fraction(1), 1: Fraction(1), 2: Fraction(2)}, None) is None
     assert spread(waits, {0: None, 1: None, 2: None}, {0: 3.0, 1: 0.0, 2: 1.0}) == {0: 3, 1: 0, 2: 1}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_levels_are_found_exactly_where_the_windows_have_room(seed):
+    r = random.Random(seed)
+    periods = r.randint(1, 6)
+    waits = Deferrable(
+        tuple(Fraction(r.randint(0, 6), r.choice([1, 3, 7])) for _ in range(periods)), r.randint(1, periods)
+    )
+    caps = {t: Fraction(r.randint(0, 9), r.choice([1, 2, 3])) for t in range(periods)}
+    levels = spread(waits, caps, None)
+    assert (levels is not None) == room_in_arcs(waits, caps)
+    if levels is not None:
+        assert all(levels[t] <= caps[t] for t in range(periods))
+        assert in_time(waits, [levels[t] for t in range(periods)])
+
+
+def room_in_arcs(waits, caps):
+    """Any set of arrivals fits into the periods that its windows reach."""
+    count = len(waits.arrivals)
+    for chosen in itertools.product((False, True), repeat=count):
+        starts = [s for s in range(count) if chosen[s]]
+        reached = {(s + step) % count for s in starts for step in range(waits.deadline)}
+        if sum(waits.arrivals[s] for s in starts) > sum(caps[t] for t in reached):
+            return False
+    return True
+
+
+def test_three_replicas_do_what_arrives_at_three_a_second():
+    # Arrivals 3, 0, 2 over their mean 5/3: levels 9/5, 0, 6/5 use 3, 0, 2 replicas up to the last digit.
+    mean = Fraction(5, 3)
+    waits = Deferrable((3 / mean, Fraction(0), 2 / mean), 1)
+    hosts = (Host("x", "x"), Host("y", "y"))
+    lines = (
+        Line("x/on_demand", "x", "x", "on_demand", Fraction("4.18"), max_gpus=2),
+        Line("y/on_demand", "y", "y", "on_demand", Fraction("3.66"), max_gpus=4),
+        Line("y/owned", "y", "y", "owned", Fraction("0.86"), max_gpus=3),
+        Line("y/reserved", "y", "y", "reserved", Fraction("1.96"), max_gpus=4),
+    )
+    options = tuple(
+        Option(f"{host.id}/{name}", name, "serve", host.id, host.gpu, 1, (Fraction(rate),))
+        for name, rate in (("chat", 3), ("b", 1))
+        for host in hosts
+    )
+    demands = (
+        FleetDemand("chat", "serve", tuple((Fraction(rate),) for rate in (6, 4, 4))),
+        FleetDemand("b", "serve", ((mean,),) * 3, min_replicas=0, deferrable=waits),
+    )
+    choice = solve_mip(FleetProblem(3, options, hosts, lines, demands), time_limit_s=10)
+    # 5, 2 and 4 GPUs of type y: one reserved, 3, 1 and 3 owned, one on demand in the first hour.
+    usd = 3 * Fraction("1.96") + 7 * Fraction("0.86") + Fraction("3.66")
+    assert (choice.status, choice.value) == ("optimal", usd)
+    assert [period.levels["b"] for period in choice.periods] == [Fraction(9, 5), 0, Fraction(6, 5)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_work_that_waits_beside_an_outside_supplier_costs_the_least(seed):
+    r = random.Random(seed)
+    periods, buckets = r.choice([2, 3, 4]), r.choice([1, 2, 3])
+    rates = [[Fraction(r.randint(2, 9), 3) for _ in range(buckets)] for _ in range(2)]
+    mean = [Fraction(r.randint(1, 9), 7) for _ in range(buckets)]
+    arrivals = tuple(Fraction(r.randint(0, 9), 5) for _ in range(periods))
+    base = one_pool(
+        rates,
+        mean,
+        prices=[r.randint(2, 5), r.randint(2, 5)],
+        max_utilization=r.choice([Fraction(1), Fraction(7, 10)]),
+    )
+    waits = replace(
+        base.demands[0],
+        demand_rps=base.demands[0].demand_rps * periods,
+        min_replicas=r.randint(0, 2),
+        deferrable=Deferrable(arrivals, r.randint(1, periods)),
+    )
+    price = tuple(tuple(Fraction(r.randint(3, 30), 10) for _ in range(buckets)) for _ in range(periods))
+    apis = (Api("api", "w", price),) if seed % 4 else ()
+    problem = replace(base, periods=periods, demands=(waits,), apis=apis)
+    choice = solve_mip(problem, time_limit_s=20)
+    assert broken(problem, choice) == []
+    assert choice.status == "optimal"
+    assert float(choice.value) == pytest.approx(Direct(problem).value(), rel=NEAR, abs=NEAR)
 
 
 def test_no_time_and_no_plan_is_unknown():
