@@ -48,7 +48,7 @@ class Columns:
         return self.plans[number][int(np.argmin(costs))]
 
     def places(self, number: int, prices: Floats, near: float) -> list[tuple[int, int]]:
-        """Places (pool, place) in plans whose cost is at most ``1 + near`` times the least, the best first."""
+        """Places (pool, place) in plans whose cost is at most ``1 + near`` times the least, best first."""
         costs = self.costs(number, prices)
         enough = min(costs) * (1 + near) + 1e-9
         found: dict[tuple[int, int], None] = {}

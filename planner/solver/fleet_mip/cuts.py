@@ -12,9 +12,9 @@ class Cut:
     """A row that every sufficient set of replicas of a pool satisfies.
 
     ``price``: after every loss ``sum_o max_b(price_b rate_bo) N_o >= sum_b price_b demand_b q_b``, in any
-    period. ``alone``: of that only ``sum_o w_o / (1 + n w_o) N_o >= 1`` after n lost replicas, where w_o is the
-    part of the right side that one replica is worth: no binaries, and most of what the row gives a linear
-    relaxation. ``count``: ``sum_o weight_o N_o >= least`` in one period, from rounding such a row up.
+    period. ``alone``: of that only ``sum_o w_o / (1 + n w_o) N_o >= 1`` with n lost replicas, where w_o is
+    the part of the right side that one replica is worth: no binaries, and most of what the row gives a
+    linear relaxation. ``count``: ``sum_o weight_o N_o >= least`` in one period, from rounding such a row up.
     """
 
     kind: Literal["price", "alone", "count"]

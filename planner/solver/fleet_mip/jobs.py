@@ -1,4 +1,4 @@
-"""The pieces of work that child processes do: pricing one block, improving one period, the whole model."""
+"""The work that child processes do: improving one period, the whole model, and pricing (`pricing`)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from typing import Any
 import numpy as np
 
 from planner.solver.fleet_mip.block import BlockWriter
-from planner.solver.fleet_mip.cheaper import worth_pricing
 from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.exact import Short, settle
 from planner.solver.fleet_mip.mip import INF, Floats, Model, solve
 from planner.solver.fleet_mip.monolith import whole
-from planner.solver.fleet_mip.plan import BlockPlan, Plan, read_block, uses
-from planner.solver.fleet_mip.pool_rows import MOST_LOSSES
+from planner.solver.fleet_mip.plan import BlockPlan, Plan, read_block
 from planner.solver.fleet_mip.pools import Pool
 from planner.solver.fleet_mip.prepared import Prepared
+from planner.solver.fleet_mip.pricing import price
 from planner.solver.fleet_mip.purchases import PurchaseWriter, balance
 from planner.solver.fleet_mip.repair import repaired
 
+_MOST_CUTS = 20
+"""Rows of replica spares kept for a pool: hundreds would drown its models, and any of them are valid."""
 _CUT_ROUNDS = 6
 """Solutions in a row that break a row of replica spares."""
-_CUTS_S = 1.0
-"""All of them together take so many times as long as a single solution may."""
 
 
 class State:
@@ -42,10 +41,14 @@ class State:
         self.purchases = PurchaseWriter(prepared)
 
     def learn(self, cuts: Sequence[Cut]) -> None:
-        """Keep cuts that are new."""
+        """Keep cuts that are new; of those that take binaries the last ones."""
         for cut in cuts:
-            if cut not in self.cuts[cut.pool]:
-                self.cuts[cut.pool].append(cut)
+            mine = self.cuts[cut.pool]
+            if cut not in mine:
+                mine.append(cut)
+                priced = [at for at, one in enumerate(mine) if one.kind == "price"]
+                if len(priced) > _MOST_CUTS:
+                    del mine[priced[0]]
 
     def short(self, plans: Sequence[BlockPlan]) -> tuple[list[Cut], bool]:
         """New cuts that the plans break, and whether all plans do."""
@@ -72,95 +75,6 @@ def _first_cuts(pool: Pool) -> list[Cut]:
         return [Cut("price", demand.pool, rows[0])]
     rows.append(tuple(1 / one if one > 0 else Fraction(0) for one in mean))
     return [Cut("alone", demand.pool, row) for row in rows]
-
-
-@dataclass
-class Priced:
-    """The least of ``sum price * use`` of one block."""
-
-    number: int
-    value: float
-    bound: float
-    plan: BlockPlan | None
-    cuts: list[Cut] = field(default_factory=list)
-
-
-def price(
-    state: State, number: int, prices: Floats, gap: float, limit_s: float, *, whole: bool = True
-) -> Priced:
-    """Solve one block alone at these prices per resource. An infeasible one has the bound infinity.
-
-    Args:
-        state: of the process.
-        number: of the block.
-        prices: by resource.
-        gap: that is good enough.
-        limit_s: wall time.
-        whole: False: only the bound of the linear relaxation, which takes a twentieth of the time.
-    """
-    cuts: list[Cut] = []
-    bound = -INF
-    best: BlockPlan | None = None
-    seen: set[tuple[int, int]] = set()
-    value = INF
-    allowed = worth_pricing(state.prepared, number, prices)
-    until = time.monotonic() + _CUTS_S * limit_s
-    for _ in range(_CUT_ROUNDS):
-        model = Model()
-        block = state.writer.write(model, number, allowed)
-        for resource, terms in block.uses.items():
-            for column, entry in terms:
-                model.cost[column] += float(prices[resource]) * entry
-        if not whole:
-            relaxed = solve(model, whole=False)
-            return Priced(number, INF, relaxed.value if relaxed.status == "optimal" else bound, None)
-        start = None if best is None else {c: float(best.counts.get(k, 0)) for k, c in block.counts.items()}
-        limit = min(limit_s, max(0.1, until - time.monotonic()))
-        answer = solve(model, time_limit_s=limit, gap=gap, seed=state.seed, hint=start)
-        if answer.status == "infeasible":
-            sure = solve(model, time_limit_s=limit_s, presolve=False).status == "infeasible"
-            return Priced(number, INF, INF if sure else bound, None, cuts)
-        bound = max(bound, answer.bound)
-        if answer.columns is None:
-            break
-        plan = read_block(number, block, answer.columns)
-        new, fine = state.short([plan])
-        cuts += new
-        mended = [plan] if fine else repaired(state.prepared, [plan], prices)
-        if mended is not None and (mine := _usd(state.prepared, mended[0], prices)) < value:
-            best, value = mended[0], mine
-        seen |= {key[1:] for one in (plan, *(mended or ())) for key in one.counts}
-        if fine or not new or value - bound <= gap * abs(value) or time.monotonic() > until:
-            break
-    if best is not None and value - bound > gap * abs(value):
-        best = _polished(state, best, prices, gap, 0.5 * limit_s, frozenset(seen))
-        value = _usd(state.prepared, best, prices)
-    return Priced(number, value, bound, best, cuts)
-
-
-def _polished(
-    state: State, best: BlockPlan, prices: Floats, gap: float, limit_s: float, seen: frozenset[tuple[int, int]]
-) -> BlockPlan:
-    """The best plan of the few options that the solutions so far use: with so few, losses are exact."""
-    model = Model()
-    used = sorted(seen, key=lambda key: ((*best.counts,) and key not in {k[1:] for k in best.counts}, key))
-    block = state.writer.write(model, best.number, frozenset(used[:MOST_LOSSES]))
-    for resource, terms in block.uses.items():
-        for column, entry in terms:
-            model.cost[column] += float(prices[resource]) * entry
-    start = {c: float(best.counts.get(k, 0)) for k, c in block.counts.items()}
-    answer = solve(model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=start)
-    if answer.columns is None:
-        return best
-    plan = read_block(best.number, block, answer.columns)
-    mended = repaired(state.prepared, [plan], prices)
-    if mended is None or _usd(state.prepared, mended[0], prices) >= _usd(state.prepared, best, prices):
-        return best
-    return mended[0]
-
-
-def _usd(prepared: Prepared, plan: BlockPlan, prices: Floats) -> float:
-    return float(sum(prices[resource] * amount for resource, amount in uses(prepared, plan).items()))
 
 
 @dataclass

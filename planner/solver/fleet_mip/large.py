@@ -29,17 +29,21 @@ COARSE, FINE = 0.01, 0.002
 """Gaps of pricing in the first round and later."""
 PRICE_S = 1.5
 """For one block."""
-QUICK_PART = 0.5
-"""Of that in the first round of a single period: its prices are not the last ones."""
+QUICK_PART, SPARED_PART = 0.5, 0.3
+"""Of that in the first round of a single period (its prices are not the last ones), and for blocks with spare
+replicas where there are many."""
 CONVERGED = 0.0015
 """Prices are good when the bound is this near the master."""
 FEW_WORKS = 8
 """With so few workloads the prices' bound stays weak: the whole model proves more."""
-FIRST_PART = 0.6
-"""Of the time limit: the first round of pricing is cut short then, so that there is a plan in time."""
-PRICE_PART, SEARCH_PART, DAY_PART = 0.5, 0.85, 0.15
+FIRST_PART, SPARED_FIRST_PART = 0.6, 0.4
+"""Of the time limit: the first round of pricing is cut short then, so that there is a plan in time; earlier
+where replicas are spared in many periods, for each move takes longer there."""
+PRICE_PART, SEARCH_PART, DAY_PART = 0.35, 0.6, 0.15
 """Of the time limit: until then prices of a single period are refined; until then plans of few workloads or
 a single period are searched before the whole model is tried; one round of moves over the whole day."""
+SPARED_PRICE_PART, SPARED_SEARCH_PART = 0.5, 0.85
+"""The first two where replicas are spared in a single period: a block takes longer there."""
 SINGLE_MOVES, PERIOD_MOVES = 60, 3
 """Moves of one round of the search in a single period, and in each of several."""
 STALL, PATIENT_ROUNDS = 5e-4, 3
@@ -69,6 +73,7 @@ class _Large:
         self.master = INF
         self.least: list[float] = []
         self.penalties = np.zeros(state.prepared.resources)
+        self.spared = any(self._spared(number) for number in range(len(self.prepared.blocks)))
         self.search: Search | None = None
         self.rounds = 0
         self.round_s = 0.0
@@ -82,7 +87,8 @@ class _Large:
         if not self._sample():
             self.run.prove(relaxed.value)
         self._punish(relaxed)
-        verdict = self.round(relaxed.prices, FIRST_PART * self.run.limit_s)
+        part = SPARED_FIRST_PART if self.spared and self.prepared.periods > 1 else FIRST_PART
+        verdict = self.round(relaxed.prices, part * self.run.limit_s)
         if verdict:
             return verdict
         if self.goal != "any" and races(self.prepared) and self._raced():
@@ -97,7 +103,7 @@ class _Large:
         if self.goal == "any" and self.run.blocks is not None:
             return ""
         if self.prepared.periods == 1:
-            self._rounds_until(PRICE_PART * self.run.limit_s)
+            self._rounds_until((SPARED_PRICE_PART if self.spared else PRICE_PART) * self.run.limit_s)
         return self._improve(self.search)
 
     def _surely_infeasible(self) -> bool:
@@ -150,7 +156,7 @@ class _Large:
                 late = self.run.seconds > until
                 if self.run.left_s <= 0:
                     return
-                part = QUICK_PART if self.rounds == 1 and self.prepared.periods == 1 else 1.0
+                part = self._part(number)
                 limit = min(part * PRICE_S * len(self.prepared.blocks[number][1]), 0.2 * self.run.limit_s)
                 asked = {"number": number, "prices": prices, "gap": gap, "limit_s": limit}
                 yield ("price", {**asked, "whole": not late})
@@ -172,6 +178,16 @@ class _Large:
         if bound > self.price_bound or not self.least:
             self.price_bound, self.prices, self.least = bound, prices, least
         return ""
+
+    def _part(self, number: int) -> float:
+        """Of `PRICE_S`: what pricing one block may take in this round."""
+        if self.prepared.periods == 1:
+            return QUICK_PART if self.rounds == 1 else 1.0
+        return SPARED_PART if self._spared(number) else 1.0
+
+    def _spared(self, number: int) -> bool:
+        pools = self.prepared.works[self.prepared.blocks[number][0]].pools
+        return any(pool.spares_of("replicas", "servers") for pool in pools)
 
     def _order(self) -> list[int]:
         """Blocks by period, periods far apart first: a round that is cut short has priced some all over."""
@@ -215,7 +231,8 @@ class _Large:
         run, single = self.run, self.prepared.periods == 1
         few = len(self.prepared.works) <= FEW_WORKS
         tied = bool(self.prepared.problem.starts) or any(w.deferrable for w in self.prepared.works)
-        until = (SEARCH_PART if single or few else 1.0) * run.limit_s
+        search_part = SPARED_SEARCH_PART if single and self.spared else SEARCH_PART
+        until = (search_part if single or few else 1.0) * run.limit_s
         stalled = 0
         while not run.done and run.seconds < until and stalled < PATIENT_ROUNDS:
             before = search.value

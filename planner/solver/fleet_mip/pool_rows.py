@@ -75,7 +75,9 @@ class PoolWriter:
         self._numbers()
         pool = self.pool
         lost = pool.spares_of("replicas", "servers")
-        losses = math.comb(len(self.of_option) + lost - 1, lost) if lost and self.of_option else 0
+        several = sum(1 for need in pool.demand_f[self.period] if need > 0) > 1  # of one, its cut says all
+        options = len(self.of_option)
+        losses = math.comb(options + lost - 1, lost) if lost and options and several else 0
         if pool.demand.spares.kind in ("zones", "providers") and pool.spares:
             self._parts(served)
         elif 0 < losses <= MOST_LOSSES:

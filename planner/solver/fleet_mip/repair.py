@@ -123,9 +123,7 @@ def _trimmed(prepared: Prepared, plan: BlockPlan, prices: Floats | None) -> Bloc
             total = sum(count for other, count in plan.counts.items() if other[:2] == key[:2])
             fewer = {**plan.counts, key: plan.counts[key] - 1}
             less = replace(plan, counts={k: n for k, n in fewer.items() if n})
-            if total <= work.pools[key[1]].least or isinstance(
-                settle(prepared, less, evidence=False), Short
-            ):
+            if total <= work.pools[key[1]].least or isinstance(settle(prepared, less, evidence=False), Short):
                 break
             plan = less
     return plan

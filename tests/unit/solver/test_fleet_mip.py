@@ -20,9 +20,10 @@ from planner.solver.covers import Pooled
 from planner.solver.fleet_mip.cheaper import worth_pricing
 from planner.solver.fleet_mip.columns import Pricer
 from planner.solver.fleet_mip.finish import used_by, with_bound
-from planner.solver.fleet_mip.jobs import State, price, relax
+from planner.solver.fleet_mip.jobs import State, relax
 from planner.solver.fleet_mip.levels import spread
 from planner.solver.fleet_mip.prepared import prepare
+from planner.solver.fleet_mip.pricing import price
 from planner.solver.fleet_mip.solve import solve_mip
 from planner.solver.fleet_mip.splits import split
 
@@ -213,10 +214,31 @@ def test_options_left_at_given_prices_are_as_good_as_all(monkeypatch):
         len(worth_pricing(state.prepared, n, prices)) < len(state.prepared.works[n].pools[0].places)
         for n in range(3)
     )
-    monkeypatch.setattr("planner.solver.fleet_mip.jobs.worth_pricing", lambda *_: None)
+    monkeypatch.setattr("planner.solver.fleet_mip.pricing.worth_pricing", lambda *_: None)
     for priced in few:
         assert price(state, priced.number, prices, 0.0, 20.0).value == pytest.approx(priced.value, rel=NEAR)
         assert used_by(state.prepared, [priced.plan]) @ prices == pytest.approx(priced.value, rel=NEAR)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_spare_replicas_are_priced_with_a_plan_that_survives_every_loss(number):
+    made = fleet(3, 4, 5, seed=3, mean_gpus=10.0)
+    spared = tuple(replace(demand, spares=Spares("replicas", 1)) for demand in made.demands)
+    state = State(prepare(replace(made, demands=spared)), 0)
+    prices = np.random.default_rng(1).uniform(0.5, 4.0, state.prepared.resources)
+    settled = price(state, number, prices, 0.0, 20.0)
+    hasty = price(State(state.prepared, 0), number, prices, 0.05, 0.01)
+    pool = state.prepared.works[number].pools[0]
+    for priced in (settled, hasty):
+        counts = {pool.places[place].option: 0 for _, _, place in priced.plan.counts}
+        for (_, _, place), count in priced.plan.counts.items():
+            counts[pool.places[place].option] += count
+        pooled = Pooled(pool.demand.in_period(0), [pool.options[option] for option in counts])
+        assert pooled.missing(list(counts.values())) is None
+        assert used_by(state.prepared, [priced.plan]) @ prices == pytest.approx(priced.value, rel=NEAR)
+    assert settled.bound == pytest.approx(settled.value, rel=NEAR)
+    assert hasty.bound <= settled.value * (1 + NEAR)
+    assert hasty.value >= settled.value * (1 - NEAR)
 
 
 def test_a_bound_from_earlier_prices_stays_valid():
