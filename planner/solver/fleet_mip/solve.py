@@ -14,11 +14,14 @@ from planner.solver.fleet_mip.jobs import State, solve_whole
 from planner.solver.fleet_mip.large import search_large
 from planner.solver.fleet_mip.plan import BlockPlan
 from planner.solver.fleet_mip.prepared import Prepared, prepare
+from planner.solver.fleet_mip.race import races
 from planner.solver.fleet_mip.repair import repaired
 from planner.solver.fleet_mip.run import Run
 
 QUICK_S = 1.0
 """So long this process tries the whole model itself: an interrupt waits for HiGHS no longer."""
+RACING_S = 0.4
+"""The same of fleets small enough for `race`."""
 QUICK_COUNTS = 2500
 """Replica counts (whole numbers) up to which that is worth trying."""
 _EXACT_ROUNDS = 20
@@ -78,8 +81,10 @@ def _quick(state: State, run: Run, goal: Goal) -> str:
     counts = sum(len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools)
     if counts > QUICK_COUNTS:
         return ""
+    # Where two models race next, trying longer alone is time lost.
+    quick_s = RACING_S if races(prepared) else QUICK_S
     for _ in range(_EXACT_ROUNDS):
-        left = min(QUICK_S - run.seconds, run.left_s)
+        left = min(quick_s - run.seconds, run.left_s)
         if left <= 0:
             return ""
         found = solve_whole(state, left, 1.0 if goal == "any" else 0.0)
