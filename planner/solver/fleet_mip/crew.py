@@ -7,6 +7,7 @@ import pickle
 import selectors
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,9 @@ from planner.solver.fleet_mip.prepared import Prepared
 
 Piece = tuple[str, dict[str, Any]]
 """Name of a piece of work (`planner.solver.fleet_mip.jobs.JOBS`) and its arguments."""
+
+LOST_S = 60.0
+"""A process that is so much later than twice its limit is not waited for: HiGHS forgot its own."""
 
 
 class Crew:
@@ -64,19 +68,26 @@ class Crew:
         The result is None where the process died over it; another one takes its place.
         """
         busy: dict[int, Piece] = {}
+        overdue_s: dict[int, float] = {}
         with selectors.DefaultSelector() as selector:
 
             def begin(worker: int) -> None:
                 piece = next(pieces, None)
                 if piece is not None:
                     busy[worker] = piece
+                    limit_s = min(float(piece[1].get("limit_s") or LOST_S), LOST_S)
+                    overdue_s[worker] = time.monotonic() + 2 * limit_s + LOST_S
                     self._send(worker, piece)
                     selector.register(self._out(worker), selectors.EVENT_READ, worker)
 
             for worker in range(len(self._workers)):
                 begin(worker)
             while busy:
-                for key, _ in selector.select():
+                ready = selector.select(timeout=1.0)
+                for worker in busy if not ready else ():
+                    if time.monotonic() > overdue_s[worker]:
+                        self._workers[worker].kill()
+                for key, _ in ready:
                     worker = key.data
                     selector.unregister(self._out(worker))
                     result = self._receive(worker)
