@@ -135,7 +135,8 @@ class PredictedAsker(ProblemAsker):
         """``study`` keeps candidates and their evaluation."""
         super().__init__(problem, run)
         self.study = study
-        self._posed: dict[object, Posed] = {}
+        # Limits are read off today's problem; changes are of limits. So today's comes first, by itself.
+        self._posed: dict[object, Posed] = {(): study.pose(problem)}
 
     @cached_property
     def limits(self) -> tuple[NamedLimit, ...]:
@@ -150,11 +151,9 @@ class PredictedAsker(ProblemAsker):
         """The problem posed after changes that move what a replica carries."""
         key = tuple(sorted(changes.items(), key=lambda item: item[0]))
         if key not in self._posed:
-            self._posed[key] = self.study.pose(moved_slo(self.problem, changes), self._granted(changes))
+            granted = granted_by(changes, self._by_id)
+            self._posed[key] = self.study.pose(moved_slo(self.problem, changes), granted)
         return self._posed[key]
-
-    def _granted(self, changes: Changes) -> Granted:
-        return granted_by(changes, self._by_id)
 
 
 class MeasuredAsker(ProblemAsker):
