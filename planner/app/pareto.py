@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from planner.app.fleet.shape import is_fleet
 from planner.errors import Fault, InputError, nearest
+from planner.explain.front import axis_value
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
-from planner.schema.slo import METRICS, SHOWN_STATISTICS, Slo
+from planner.schema.problem import Problem
+from planner.schema.slo import METRICS, Slo
 
 if TYPE_CHECKING:
     from planner.app.run import Run
@@ -28,46 +30,68 @@ _MOST_PLANS = 60
 _HALVINGS = 4
 """Bisections between the last bound that has a plan and the first that has none."""
 
-Bounds = Mapping[str, Any]
+MAX_COST_RATIO = 2.0
+"""Times the cheapest cost: dearer plans are left out unless asked for."""
+
+Bounds = Mapping[str, Decimal]
 """Values by path of the problem."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What is traded: its value in a plan, and the bound that keeps the next plan below it."""
+    """What is traded, and where the problem bounds it."""
 
     name: str
-    value: Callable[[Plan], float | None]
-    paths: tuple[str, ...]
+    stated: Mapping[str, Decimal | None]
+    """The problem's own limits on it, by path; None: no limit there."""
     whole: bool = False
-    unit: str = ""
+
+    def value(self, plan: Plan) -> float | None:
+        """What a plan reaches."""
+        return axis_value(plan, self.name)
+
+    def below(self, bound: Decimal) -> Bounds:
+        """The bound wherever it is tighter than the problem's own limit, which otherwise stays."""
+        return {path: bound for path, own in self.stated.items() if own is None or bound < own}
 
 
-def pareto(session: Session, axes: Sequence[str], run: Run) -> Plans:
+def pareto(
+    session: Session, axes: Sequence[str], run: Run, max_cost_ratio: float | None = MAX_COST_RATIO
+) -> Plans:
     """Plans of which none is at least as good as another on every axis and better on one.
 
-    The first axis with an objective (cost, gpus, power) is minimized; the others are bounded step by
+    Cost, else the first axis with an objective (gpus, power), is minimized; the others are bounded step by
     step below what the last plan reached, until no plan is left. Whole axes and measured workers give
     the exact front; a predicted latency is walked in steps of 7 %.
+
+    Args:
+        session: the problem.
+        axes: cost, gpus, power, providers (of fleets), or latencies such as itl or ttft_p95; a latency
+            without a statistic is taken at the first that the problem limits, else at P99.
+        run: limits of every search.
+        max_cost_ratio: where cost is an axis, plans that cost more than so many times the cheapest are left
+            out; None: none is. At a cheapest cost of 0 nothing is left out.
 
     Raises:
         InputError: an unknown axis, one named twice, or none that can be minimized.
     """
+    ratio = max_cost_ratio if "cost" in axes else None
     if is_fleet(session.problem) and set(axes) <= set(FLEET_AXES) and len(axes) > 1:
         from planner.app.fleet.several_plans import front_of_fleet
 
-        return front_of_fleet(session, axes, run)
+        return front_of_fleet(session, axes, run, ratio)
     chosen = _axes(session, axes)
-    first = next(axis for axis in chosen if axis.name in _OBJECTIVES)
-    rest = [axis for axis in chosen if axis is not first]
-    walk = _Walk(session, first, run)
-    walk.down({}, rest)
+    objectives = [axis for axis in chosen if axis.name in _OBJECTIVES]
+    first = next((axis for axis in objectives if axis.name == "cost"), objectives[0])
+    walk = _Walk(session, first, run, ratio)
+    walk.down({}, [axis for axis in chosen if axis is not first])
     values = [tuple(_known(axis.value(plan)) for axis in chosen) for plan in walk.found]
     kept = [place for place, mine in enumerate(values) if not _beaten(mine, values, place)]
     order = sorted(kept, key=lambda place: values[place])
     return Plans(
         plans=tuple(walk.found[place] for place in order),
         axes=tuple(axis.name for axis in chosen),
+        max_cost_ratio=ratio,
         complete=walk.complete,
     )
 
@@ -75,8 +99,8 @@ def pareto(session: Session, axes: Sequence[str], run: Run) -> Plans:
 class _Walk:
     """Plans found so far, by the bounds that they were asked under."""
 
-    def __init__(self, session: Session, first: Axis, run: Run) -> None:
-        self.session, self.first, self.run = session, first, run
+    def __init__(self, session: Session, first: Axis, run: Run, max_cost_ratio: float | None) -> None:
+        self.session, self.first, self.run, self.ratio = session, first, run, max_cost_ratio
         self.exact = session.problem.workers is not None
         self.found: list[Plan] = []
         self.complete = True
@@ -93,7 +117,7 @@ class _Walk:
             if value is None or value <= 0.0:
                 return start
             bound = self._next(axis, value)
-            plan = self.down({**bounds, **dict.fromkeys(axis.paths, bound)}, others)
+            plan = self.down({**bounds, **axis.below(bound)}, others)
             if plan is None and not axis.whole and not self.exact:
                 self._last(bounds, axis, others, Decimal(repr(value)), bound)
         self.complete = self.complete and plan is None
@@ -103,7 +127,7 @@ class _Walk:
         """The end of the walk: the smallest bound that has a plan, to a sixteenth of a step."""
         for _ in range(_HALVINGS):
             middle = (high + low) / 2
-            if self.down({**bounds, **dict.fromkeys(axis.paths, middle)}, others) is None:
+            if self.down({**bounds, **axis.below(middle)}, others) is None:
                 low = middle
             else:
                 high = middle
@@ -119,18 +143,26 @@ class _Walk:
             changes = {path: _text(path, value) for path, value in bounds.items()}
             changes["objective"] = self.first.name
             plan = self.session.changed(changes, "--axes").plan(self.run)
-            self._seen[key] = plan if plan.pools else None
+            shown = bool(plan.pools) and not self._too_dear(plan)
+            self._seen[key] = plan if shown else None
             self.complete = self.complete and plan.status != "unknown"
-            if plan.pools:
+            if shown:
                 self.found.append(plan)
         return self._seen[key]
+
+    def _too_dear(self, plan: Plan) -> bool:
+        """Cost is minimized under every bound: where this plan is too dear, every tighter one is."""
+        cheapest = min((_known(known.cost_usd_per_hour) for known in self.found), default=math.inf)
+        if self.ratio is None or not 0 < cheapest < math.inf:
+            return False
+        return _known(plan.cost_usd_per_hour) > self.ratio * cheapest
 
 
 def _text(path: str, value: Decimal) -> Any:
     """A bound as the problem file states it."""
     if path.startswith("workloads."):
         return f"{value:f} s"
-    return int(value) if path == "fleet.max_gpus" else f"{value:f} {'W' if 'power' in path else 'USD/h'}"
+    return int(value) if path == "fleet.max_gpus" else f"{value:f} W"
 
 
 def _beaten(mine: Sequence[float], values: Sequence[Sequence[float]], place: int) -> bool:
@@ -150,24 +182,16 @@ def _known(value: float | None) -> float:
 # -- axes -------------------------------------------------------------------------------------------------
 
 
-def _cost(plan: Plan) -> float | None:
-    return plan.cost_usd_per_hour
+_OBJECTIVES = ("cost", "gpus", "power")
 
 
-def _gpus(plan: Plan) -> float:
-    return float(sum(plan.gpus.values()))
-
-
-def _power(plan: Plan) -> float | None:
-    values = [pool.power_w for pool in plan.pools]
-    return None if None in values else sum(value for value in values if value is not None)
-
-
-_OBJECTIVES = {
-    "cost": Axis("cost", _cost, ("fleet.budget",)),
-    "gpus": Axis("gpus", _gpus, ("fleet.max_gpus",), whole=True),
-    "power": Axis("power", _power, ("fleet.max_power",)),
-}
+def _objective(problem: Problem, name: str) -> Axis:
+    """Cost is never bounded: where it is an axis, it is what is minimized."""
+    fleet = problem.fleet
+    if name == "gpus":
+        own = None if fleet.max_gpus is None else Decimal(fleet.max_gpus)
+        return Axis(name, {"fleet.max_gpus": own}, whole=True)
+    return Axis(name, {"fleet.max_power": fleet.max_power} if name == "power" else {})
 
 
 def _axes(session: Session, names: Sequence[str]) -> list[Axis]:
@@ -176,9 +200,9 @@ def _axes(session: Session, names: Sequence[str]) -> list[Axis]:
     for name in names:
         metric, _, statistic = name.partition("_")
         if name in _OBJECTIVES:
-            chosen.append(_OBJECTIVES[name])
+            chosen.append(_objective(session.problem, name))
         elif metric in METRICS and (not statistic or name in Slo.model_fields):
-            chosen.append(_latency(session, metric, statistic))
+            chosen.append(_latency(session.problem, metric, statistic))
         else:
             faults.append(
                 Fault("--axes", "", f'"{name}"', f"some of {', '.join(known)}", nearest(name, known))
@@ -195,22 +219,19 @@ def _axes(session: Session, names: Sequence[str]) -> list[Axis]:
     return chosen
 
 
-def _latency(session: Session, metric: str, statistic: str) -> Axis:
-    """The slowest pool of any workload, by the statistic named, limited, or the 99th percentile."""
-    if not statistic:
-        stated = [
-            key.split("_")[1]
-            for workload in session.problem.workloads
-            for key, value in workload.slo
-            if key.startswith(f"{metric}_") and value is not None
-        ]
-        statistic = stated[0] if stated else "p99"
-    workloads = [workload.name for workload in session.problem.workloads]
+def _latency(problem: Problem, metric: str, statistic: str) -> Axis:
+    """The slowest pool of any workload, by the statistic named, limited, or the 99th percentile.
 
-    def value(plan: Plan) -> float | None:
-        found = [getattr(pool, f"{metric}_s") for pool in plan.pools]
-        numbers = [stats.get(statistic, stats.get("stated")) for stats in found if stats]
-        return max((number for number in numbers if number is not None), default=None)
-
-    paths = tuple(f"workloads.{name}.slo.{metric}_{statistic}" for name in workloads)
-    return Axis(metric if statistic in SHOWN_STATISTICS else f"{metric}_{statistic}", value, paths, unit="s")
+    A table of workers states one number, of whatever statistic: it has a name only where a limit gives one.
+    """
+    limited = [
+        key.partition("_")[2]
+        for workload in problem.workloads
+        for key, value in workload.slo
+        if key.startswith(f"{metric}_") and value is not None
+    ]
+    taken = statistic or (limited[0] if limited else "p99")
+    named = statistic or limited or problem.workers is None
+    key = f"{metric}_{taken}"
+    stated = {f"workloads.{one.name}.slo.{key}": getattr(one.slo, key) for one in problem.workloads}
+    return Axis(key if named else metric, stated)

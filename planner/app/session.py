@@ -104,15 +104,24 @@ class Session:
 
         return relax(self, run or Run())
 
-    def pareto(self, axes: Sequence[str] = ("cost", "itl"), *, run: Run | None = None) -> Plans:
+    def pareto(
+        self,
+        axes: Sequence[str] = ("cost", "itl"),
+        *,
+        max_cost_ratio: float | None = 2.0,
+        run: Run | None = None,
+    ) -> Plans:
         """Plans of which none is better than another on every axis.
+
+        Where cost is an axis, plans at more than ``max_cost_ratio`` times the cheapest are left out (None:
+        none is).
 
         Raises:
             InputError: an unknown axis.
         """
         from planner.app.pareto import pareto
 
-        return pareto(self, tuple(axes), run or Run())
+        return pareto(self, tuple(axes), run or Run(), max_cost_ratio)
 
     def alternatives(self, k: int = 3, *, run: Run | None = None) -> Plans:
         """The k best plans that differ in what they buy."""

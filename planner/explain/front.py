@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Sequence
+from math import isfinite, log
 
 from planner.explain.phrases import latency_value
-from planner.explain.problem_values import problem_value
 from planner.schema.plan import Plan
 
 UNITS = {"cost": "USD/h", "gpus": "GPUs", "power": "W", "providers": ""}
@@ -14,10 +13,9 @@ UNITS = {"cost": "USD/h", "gpus": "GPUs", "power": "W", "providers": ""}
 
 
 def axis_value(plan: Plan, axis: str) -> float | None:
-    """What a plan reaches on an axis: cost, gpus, power, providers, or a latency such as itl or ttft_p95.
+    """What a plan reaches on an axis: cost, gpus, power, providers, or a latency such as itl_p99.
 
-    A latency without a statistic is taken at the one that the problem limits, else at P99; of several pools
-    the slowest counts.
+    Of several pools the slowest counts. A latency without a statistic is what a table of workers states.
     """
     if axis == "cost":
         return plan.cost_usd_per_hour
@@ -30,26 +28,15 @@ def axis_value(plan: Plan, axis: str) -> float | None:
         known = [pool.power_w for pool in plan.pools if pool.power_w is not None]
         return sum(known) if known and len(known) == len(plan.pools) else None
     metric, _, statistic = axis.partition("_")
-    found = latency_value(plan.pools, metric, statistic or _limited(plan, metric))
-    return latency_value(plan.pools, metric, "stated") if found is None else found
-
-
-def _limited(plan: Plan, metric: str) -> str:
-    """The first statistic of a metric that the problem limits."""
-    workloads = problem_value(plan, "workloads")
-    for workload in workloads if isinstance(workloads, list) else ():
-        slo = workload.get("slo") if isinstance(workload, Mapping) else None
-        for key in slo if isinstance(slo, Mapping) else ():
-            if str(key).startswith(f"{metric}_"):
-                return str(key).partition("_")[2]
-    return "p99"
+    return latency_value(plan.pools, metric, statistic)
 
 
 def knee(plans: Sequence[Plan], axes: Sequence[str]) -> int | None:
     """The plan nearest to being best on every axis at once; None with fewer than three plans.
 
-    Equation: min over plans of the Euclidean distance to the point of all best values, each axis scaled to
-    its range over the front. Of equal ones the first.
+    Equation: min over plans of the Euclidean distance to the point of all best values, the logarithm of each
+    axis scaled to its range over the front: axes are traded by ratios, such as half the latency for a tenth
+    more cost. An axis that reaches 0 has no logarithm and is scaled as it is. Of equal ones the first.
 
     Source: compromise programming (M. Zeleny, "Multiple Criteria Decision Making", 1982).
     """
@@ -62,7 +49,8 @@ def knee(plans: Sequence[Plan], axes: Sequence[str]) -> int | None:
         known = [value for value in column if value is not None and isfinite(value)]
         if len(known) < len(plans):
             return None
-        low, wide = min(known), max(known) - min(known)
-        for place, value in enumerate(known):
+        scaled = [log(value) for value in known] if min(known) > 0 else known
+        low, wide = min(scaled), max(scaled) - min(scaled)
+        for place, value in enumerate(scaled):
             distances[place] += ((value - low) / wide) ** 2 if wide > 0 else 0.0
     return distances.index(min(distances))

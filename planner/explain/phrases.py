@@ -92,8 +92,14 @@ def carried_in_words(pools: Iterable[Pool]) -> str:
 
 
 def latency_value(pools: Iterable[Pool], metric: str, statistic: str = "p99") -> float | None:
-    """The slowest pool's latency in seconds; None where no pool states it."""
-    values = [getattr(pool, f"{metric}_s").get(statistic) for pool in pools]
+    """The slowest pool's latency in seconds; None where no pool states it.
+
+    A pool of a worker table states one number, which counts as every statistic.
+    """
+    values: list[float | None] = []
+    for pool in pools:
+        stated = getattr(pool, f"{metric}_s")
+        values += stated.values() if is_measured(pool) else [stated.get(statistic)]
     return max((value for value in values if value is not None), default=None)
 
 

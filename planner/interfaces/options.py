@@ -80,6 +80,14 @@ class Checks:
             return None
         return float(number)
 
+    def ratio(self, flag: str, text: str) -> float:
+        """How many times something, from 1 to a million; 1 after a fault."""
+        number = _number(text)
+        if number is None or not 1 <= number <= 10**6:
+            self.refuse(flag, f'"{text}"', 'a number from 1 to 1,000,000, such as "2", or "all"', '"all"')
+            return 1.0
+        return float(number)
+
     def seconds(self, flag: str, text: str | None) -> float | None:
         """A duration above zero: a bare number of seconds, or any duration with its unit."""
         if text is None:

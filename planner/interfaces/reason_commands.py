@@ -135,6 +135,12 @@ def pareto(
     axes: Annotated[
         str, Option("--axes", metavar="LIST", help="cost, gpus, power, ttft, itl, tpot, e2e; two or more.")
     ] = "cost,itl",
+    max_cost_ratio: Annotated[
+        str,
+        Option(
+            "--max-cost-ratio", metavar="X", help="Leave out plans above X times the cheapest cost; or all."
+        ),
+    ] = "2",
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: TimeLimit = None,
@@ -144,6 +150,7 @@ def pareto(
 ) -> None:
     """Show the plans that trade one aim against another: none is worse than another on every axis."""
     checks = Checks("planner pareto")
+    ratio = None if max_cost_ratio == "all" else checks.ratio("--max-cost-ratio", max_cost_ratio)
     asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
@@ -152,7 +159,7 @@ def pareto(
 
     names = [name.strip() for name in axes.split(",") if name.strip()]
     with Progress() as progress:
-        found = _session(problem, overlays).pareto(names, run=_run(asked, progress))
+        found = _session(problem, overlays).pareto(names, max_cost_ratio=ratio, run=_run(asked, progress))
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: pareto_text.view(found))
     raise Exit(faults.ANSWERED if found.plans else faults.NO)
 

@@ -37,8 +37,11 @@ def view(answer: Plans) -> RenderableType:
         table(headings, cells, right=range(len(axes))),
     ]
     if middle is not None:
-        meaning = "Knee: nearest to the best of every axis at once, each axis scaled to its range here."
+        meaning = "Knee: nearest to the best of every axis at once, each on a logarithmic scale of its range."
         parts.append(Text(f"\n{meaning}", style="dim"))
+    if answer.max_cost_ratio is not None:
+        left_out = f"Plans at more than {answer.max_cost_ratio:g} times the cheapest cost"
+        parts.append(Text(f"{left_out} are left out: --max-cost-ratio all shows them.", style="dim"))
     if not answer.complete:
         parts.append(Text("There may be more: a limit of time or number ended the walk.", style="dim"))
     return Group(*parts)
@@ -57,11 +60,11 @@ def _cell(plan: Plan, axis: str) -> str:
 
 
 def _name(axis: str) -> str:
-    """``cost``, ``GPUs``, ``ITL``, ``TTFT p95``."""
+    """``cost``, ``GPUs``, ``TTFT P95``; ``ITL`` where a table of workers names no statistic."""
     if axis in UNITS:
         return "GPUs" if axis == "gpus" else axis
     metric, _, statistic = axis.partition("_")
-    return f"{metric.upper()} {statistic}".strip()
+    return f"{metric.upper()} {statistic.replace('p', 'P')}".strip()
 
 
 def _layouts(plan: Plan) -> str:

@@ -58,7 +58,7 @@ def latency(plan: Plan, metric: str, workload: str | None = None) -> str:
         for name, measured in names.items()
         if state.id == f"{metric}:{name}" and (measured or "p99" in state.text.lower())
     ]
-    values += [latency_value(pools, metric, statistic) for statistic in ("p99", "stated")]
+    values.append(latency_value(pools, metric))
     return numbers.seconds(max(known)) if (known := [value for value in values if value is not None]) else ""
 
 

@@ -35,6 +35,8 @@ class Plans(Noun):
 
     plans: tuple[Plan, ...]
     axes: tuple[str, ...] = ()
-    """Of a front: what is traded against what."""
+    """Of a front: what is traded against what; a latency with its statistic, such as ``itl_p99``."""
+    max_cost_ratio: float | None = None
+    """Of a front: plans that cost more than so many times the cheapest are left out; null: none is."""
     complete: bool = True
     """False: a limit of time or number left some out."""

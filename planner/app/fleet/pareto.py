@@ -21,7 +21,11 @@ _MOST_SOLVES = 300
 
 
 def fleet_front(
-    question: FleetProblem, axes: Sequence[FrontAxis], solve: Solve, most_solves: int = _MOST_SOLVES
+    question: FleetProblem,
+    axes: Sequence[FrontAxis],
+    solve: Solve,
+    most_solves: int = _MOST_SOLVES,
+    max_cost_ratio: float | None = None,
 ) -> FleetChoices:
     """Plans of which none is at least as good as another on every axis and better on one, by their values.
 
@@ -35,13 +39,14 @@ def fleet_front(
         axes: what is traded.
         solve: answers questions.
         most_solves: questions at most; a front that they end is not exhausted.
+        max_cost_ratio: plans that cost more than so many times the cheapest are left out; None: none is.
 
     Raises:
         InputError: an unknown axis, one named twice, or fewer than two.
     """
     _check(axes)
     priced = replace(question, limits=replace(question.limits, objective="cost"))
-    walk = _Walk(priced, solve, most_solves)
+    walk = _Walk(priced, solve, most_solves, max_cost_ratio)
     plans = walk.down(_Bounds(), [axis for axis in _BOUNDED if axis in axes])
     kept: dict[tuple[Fraction, ...], FleetChoice] = {}
     for plan in plans:
@@ -79,9 +84,13 @@ class _Bounds:
 class _Walk:
     """Every plan that was asked for, by its bounds."""
 
-    def __init__(self, question: FleetProblem, solve: Solve, most_solves: int) -> None:
+    def __init__(
+        self, question: FleetProblem, solve: Solve, most_solves: int, max_cost_ratio: float | None
+    ) -> None:
         self.question, self.solve, self.left = question, solve, most_solves
         self.proved = True
+        self.ratio = None if max_cost_ratio is None else Fraction(max_cost_ratio)
+        self._cheapest_usd: Fraction | None = None
         providers = {line.site.provider for line in question.lines}
         self.suppliers = sorted(providers | {api.id for api in question.apis})
         self.watt_step = _divisor(option.power_w for option in question.options)
@@ -124,8 +133,15 @@ class _Walk:
             self.left -= 1
             choice = self.solve(self._bounded(bounds))
             self.proved = self.proved and choice.status in ("optimal", "infeasible")
-            self._known[bounds] = choice if found(choice) else None
+            self._known[bounds] = choice if found(choice) and not self._too_dear(choice) else None
         return self._known[bounds]
+
+    def _too_dear(self, choice: FleetChoice) -> bool:
+        """Cost is minimized under every bound: where this plan is too dear, every tighter one is."""
+        usd = front_value(self.question, choice, "cost")
+        if self._cheapest_usd is None:
+            self._cheapest_usd = usd
+        return self.ratio is not None and 0 < self._cheapest_usd * self.ratio < usd
 
     def _bounded(self, bounds: _Bounds) -> FleetProblem:
         question = self.question

@@ -25,15 +25,23 @@ def alternatives_of_fleet(session: Session, k: int, run: Run) -> Plans:
     return Plans(plans=plans, complete=found.exhausted or len(plans) == k)
 
 
-def front_of_fleet(session: Session, axes: Sequence[str], run: Run) -> Plans:
-    """The front over cost, gpus, power and providers, or some of them.
+def front_of_fleet(
+    session: Session, axes: Sequence[str], run: Run, max_cost_ratio: float | None = None
+) -> Plans:
+    """The front over cost, gpus, power and providers, or some of them; ``max_cost_ratio`` as for `pareto`.
 
     Raises:
         InputError: an axis named twice, or fewer than two.
     """
     ready = kept(session.study, session.problem, run)
-    found = fleet_front(ready.case.question, [cast("FrontAxis", axis) for axis in axes], ready.solve)
-    return Plans(plans=_documents(ready, found), axes=tuple(axes), complete=found.exhausted)
+    chosen = [cast("FrontAxis", axis) for axis in axes]
+    found = fleet_front(ready.case.question, chosen, ready.solve, max_cost_ratio=max_cost_ratio)
+    return Plans(
+        plans=_documents(ready, found),
+        axes=tuple(axes),
+        max_cost_ratio=max_cost_ratio,
+        complete=found.exhausted,
+    )
 
 
 def _documents(ready: Kept, found: FleetChoices) -> tuple[Plan, ...]:

@@ -26,24 +26,16 @@ def test_values(at, make_plan, chat_plan):
     assert axis_value(plan, "cost") == 12.5
     assert axis_value(plan, "gpus") == 6
     assert axis_value(plan, "power") == 1400.0
-    assert axis_value(plan, "itl") == 0.03
+    assert axis_value(plan, "itl_p99") == 0.03
     assert axis_value(plan, "itl_mean") == 0.001
     assert axis_value(plan, "ttft_p95") == 0.98
     assert axis_value(plan, "ttft_p90") is None
 
 
-def test_a_latency_is_taken_where_the_problem_limits_it(make_plan):
-    problem = {"workloads": [{"name": "chat", "slo": {"ttft_p99": "1 s", "itl_mean": "30 ms"}}]}
-    plan = make_plan(inputs={"problem": problem, "catalog": "a", "calibration": "b"})
-    assert axis_value(plan, "itl") == 0.0291
-    assert axis_value(plan, "ttft") == 1.41
-    assert axis_value(plan, "e2e") == 19.8
-
-
 def test_the_slowest_pool_counts_and_a_table_may_state_no_percentile(make_plan, chat_plan):
-    pool = chat_plan.pools[0].model_dump()
-    plan = make_plan(pools=[pool | {"itl_s": {"stated": 0.02}}, pool | {"itl_s": {"stated": 0.05}}])
-    assert axis_value(plan, "itl") == 0.05
+    pool = chat_plan.pools[0].model_dump() | {"evidence": "measured"}
+    plan = make_plan(pools=[pool | {"itl_s": {"stated": 0.02}}, pool | {"itl_s": {"p95": 0.05}}])
+    assert axis_value(plan, "itl") == axis_value(plan, "itl_p99") == 0.05
 
 
 def test_unknown_power_of_one_pool_is_unknown(make_plan, chat_plan):
@@ -51,22 +43,30 @@ def test_unknown_power_of_one_pool_is_unknown(make_plan, chat_plan):
     assert axis_value(make_plan(pools=[pool, pool | {"power_w": None}]), "power") is None
 
 
-def test_knee(at):
-    # Scaled to [0, 1]: (0, 1), (0.1, 0.2), (1, 0): distances 1, 0.224, 1.
-    front = [at(10, 60), at(12, 28), at(30, 20)]
-    assert knee(front, ("cost", "itl")) == 1
-    # (0, 1), (0.9, 0.8), (1, 0): the middle one is worse than both ends.
-    assert knee([at(10, 60), at(28, 52), at(30, 20)], ("cost", "itl")) == 0
+def test_knee_by_ratios(at):
+    # Logarithms scaled to [0, 1]: (0, 1), (0.17, 0.31), (1, 0): distances 1, 0.35, 1.
+    axes = ("cost", "itl_p99")
+    assert knee([at(10, 60), at(12, 28), at(30, 20)], axes) == 1
+    # (0, 1), (0.94, 0.87), (1, 0): the middle one is worse than both ends.
+    assert knee([at(10, 60), at(28, 52), at(30, 20)], axes) == 0
+    # Scaled as they are, (60, 100) would be nearest: 0.82. By ratios it is bad on both: 1.14.
+    assert knee([at(10, 160), at(60, 100), at(80, 80), at(100, 10)], axes) == 0
+
+
+def test_an_axis_that_reaches_zero_has_no_logarithm(at):
+    # (0, 1), (0.2, 0.29), (1, 0): distances 1, 0.35, 1.
+    assert knee([at(0, 60), at(2, 27), at(10, 20)], ("cost", "itl_p99")) == 1
 
 
 def test_no_knee_of_two_plans_or_without_values(at, no_plan):
-    assert knee([at(10, 60), at(30, 20)], ("cost", "itl")) is None
-    assert knee([at(10, 60), at(30, 20), no_plan], ("cost", "itl")) is None
+    axes = ("cost", "itl_p99")
+    assert knee([at(10, 60), at(30, 20)], axes) is None
+    assert knee([at(10, 60), at(30, 20), no_plan], axes) is None
     assert knee([at(10, 60), at(20, 30), at(30, 20)], ()) is None
 
 
 def test_an_axis_without_spread_does_not_count(at):
-    assert knee([at(30, 20), at(10, 20), at(20, 20)], ("cost", "itl")) == 1
+    assert knee([at(30, 20), at(10, 20), at(20, 20)], ("cost", "itl_p99")) == 1
 
 
 def test_versus_names_what_is_bought_first(make_plan, chat_plan):

@@ -137,12 +137,13 @@ def test_a_front_marks_the_best_of_each_axis_and_the_knee(make_plan, chat_plan):
         return make_plan(cost_usd_per_hour=cost, gpus={"h100-sxm": gpus}, pools=pools)
 
     plans = (at(10.0, 0.06, 4), at(12.0, 0.028, 5), at(30.0, 0.02, 12))
-    text = page(pareto_text.view(Plans(plans=plans, axes=("cost", "itl"))))
-    assert "chat-70b: cost and ITL traded in 3 plans" in text
+    text = page(pareto_text.view(Plans(plans=plans, axes=("cost", "itl_p99"), max_cost_ratio=3)))
+    assert "chat-70b: cost and ITL P99 traded in 3 plans" in text
     assert has_line(text, "10.00 USD/h 60.0 ms 4 × h100-sxm TP 2 best cost")
     assert has_line(text, "12.00 USD/h 28.0 ms 5 × h100-sxm TP 2 knee")
-    assert has_line(text, "30.00 USD/h 20.0 ms 12 × h100-sxm TP 2 best ITL")
+    assert has_line(text, "30.00 USD/h 20.0 ms 12 × h100-sxm TP 2 best ITL P99")
     assert "Knee: nearest to the best of every axis" in text
+    assert "Plans at more than 3 times the cheapest cost are left out" in text
     assert "No plan" in words(pareto_text.view(Plans(plans=(), axes=("cost", "itl"))))
 
 
