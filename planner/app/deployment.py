@@ -177,7 +177,7 @@ def _observed(at: Deployment) -> Changes:
 
 def _whole_prompt(at: Deployment) -> int:
     """A step that takes the longest prompt in one piece: how an engine works without chunks."""
-    guard = at.plan.guardrails_by_workload.get(at.workload, at.plan.guardrails)
+    guard = at.plan.guardrails_of(at.workload)
     longest = guard.max_input_tokens if guard is not None else 0
     seen = at.known.get("input_tokens_p99")
     tail = math.ceil(seen.value) if isinstance(seen, Reading) else 0

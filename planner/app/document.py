@@ -14,7 +14,7 @@ from planner.app.case import Case, Evaluated
 from planner.app.chosen import Chosen
 from planner.app.compared import left_out, other_plans
 from planner.app.demands import limits as market_limits
-from planner.app.guardrails import guardrails
+from planner.app.guardrails import guardrails, shared_guardrails
 from planner.app.mode_choice import interference, mode_choices
 from planner.app.pools import PoolCase, pool_document, pools
 from planner.app.pools_apart import apart_documents, pd_ratio
@@ -28,7 +28,6 @@ from planner.performance.sizing import workload_sizing
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice, ChoiceProblem
 from planner.schema.plan import (
-    Guardrails,
     Inputs,
     Objective,
     Plan,
@@ -150,7 +149,6 @@ def _feasible(
         name: guardrails(case, [pool for pool in documents if pool.workload == name])
         for name, case in cases.items()
     }
-    first: Guardrails | None = next(iter(by_workload.values()), None)
     return {
         "mean_utilization": mean_utilization(cases, documents),
         "pd_ratio": pd_ratio(documents),
@@ -165,8 +163,8 @@ def _feasible(
         "routing": _routing(pool_cases, documents, chosen),
         "sessions": sessions_taken(_first(pool_cases)),
         "constraints": constraint_states(cases, pool_cases, documents, choice, limits),
-        "guardrails": first,
-        "guardrails_by_workload": by_workload if len(by_workload) > 1 else {},
+        "guardrails": shared_guardrails(by_workload),
+        "guardrails_by_workload": by_workload,
         "runners_up": other_plans(choice, chosen),
         "why_not": left_out(chosen),
         "warnings": warnings(cases, documents, choice, chosen, problem.fleet.network is not None),

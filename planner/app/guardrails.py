@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planner.app.case import Case
-from planner.schema.plan import Guardrails, Pool
+from planner.schema.plan import Guardrails, Pool, SharedGuardrails
 
 
 def guardrails(case: Case, pools: Sequence[Pool]) -> Guardrails:
@@ -34,4 +34,16 @@ def guardrails(case: Case, pools: Sequence[Pool]) -> Guardrails:
         max_rps=min(
             sum(pool.capacity_rps * pool.replicas for pool in group) for group in (waiting, answering)
         ),
+    )
+
+
+def shared_guardrails(by_workload: Mapping[str, Guardrails]) -> SharedGuardrails | None:
+    """What all workloads have in common: a limit of one of them would refuse or admit too much of another."""
+    if not by_workload:
+        return None
+    values = {
+        name: {getattr(limits, name) for limits in by_workload.values()} for name in Guardrails.model_fields
+    }
+    return SharedGuardrails(
+        **{name: found.pop() if len(found) == 1 else None for name, found in values.items()}
     )

@@ -243,7 +243,7 @@ def _prompt_cap(at: Deployment, _: ActionAdvised) -> Turn:
 
 
 def _answer_cap(at: Deployment, _: ActionAdvised) -> Turn:
-    guard = at.plan.guardrails_by_workload.get(at.workload, at.plan.guardrails)
+    guard = at.plan.guardrails_of(at.workload)
     if guard is None:
         raise NotPricedError("the plan states no limit for answers")
     trim = at.stated("trim") or {}

@@ -110,7 +110,7 @@ def _batch(at: _Place) -> Target | None:
 
 
 def _queue(at: _Place) -> Target | None:
-    guard = at.plan.guardrails_by_workload.get(at.pool.workload, at.plan.guardrails)
+    guard = at.plan.guardrails_of(at.pool.workload)
     if guard is None or at.pool.role == "decode":
         return None
     why = "the circuit breaker opens"

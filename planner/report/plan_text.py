@@ -101,21 +101,16 @@ def _cost(plan: Plan) -> RenderableType | None:
 
 
 def _guardrails(plan: Plan) -> RenderableType | None:
-    limits = dict(plan.guardrails_by_workload)
-    if not limits and plan.guardrails is not None:
-        limits = {"all": plan.guardrails}
+    names = dict.fromkeys(pool.workload for pool in plan.pools)
+    limits = {name: limit for name in names if (limit := plan.guardrails_of(name)) is not None}
     if not limits:
         return None
     headings = ("workload", "input", "output", "queue", "batch", "admit")
     rows = [(name, *_guardrail_cells(limit)) for name, limit in limits.items()]
-    return section(
-        "Guardrails to configure",
-        table(headings, rows, right=range(1, 6)),
-        Text(
-            "Longest input and output in tokens; queue and batch of one replica; rate of the fleet.",
-            "dim",
-        ),
-    )
+    words = "Longest input and output in tokens; queue and batch of one replica; rate of the workload."
+    if len(limits) > 1:
+        words += " Each workload has its own: none of them is a limit for all."
+    return section("Guardrails to configure", table(headings, rows, right=range(1, 6)), Text(words, "dim"))
 
 
 def _guardrail_cells(limit: Guardrails) -> tuple[str, str, str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -206,6 +207,16 @@ class Guardrails(Noun):
     """Admitted rate over all replicas."""
 
 
+class SharedGuardrails(Noun):
+    """Limits in front of the fleet that hold for all of its workloads; null: they differ by workload."""
+
+    max_input_tokens: int | None
+    max_output_tokens: int | None
+    max_queue: int | None
+    max_batch: int | None
+    max_rps: float | None
+
+
 class RunnerUp(Noun):
     """A plan that lost, and why."""
 
@@ -280,6 +291,10 @@ class Provenance(Noun):
     """Only with --timing."""
 
 
+def _has_plan(fields: Mapping[str, Any]) -> bool:
+    return fields["status"] in ("optimal", "feasible")
+
+
 class Plan(Noun):
     """The answer to a problem."""
 
@@ -307,12 +322,15 @@ class Plan(Noun):
     """What follows from demand that is stated as sessions."""
     constraints: tuple[ConstraintState, ...] = ()
     conflicts: tuple[tuple[str, ...], ...] = ()
-    conflicts_complete: bool = True
-    """False: there may be more, because a limit of time or number ended the search."""
+    conflicts_complete: bool = Field(default_factory=_has_plan)
+    """False: there may be more: a limit of time or number ended the search, or nobody looked for them
+    (``relax`` does). A plan has none."""
     relaxations: tuple[Relaxation, ...] = ()
     prices: tuple[Price, ...] = ()
-    guardrails: Guardrails | None = None
+    guardrails: SharedGuardrails | None = None
+    """Those of the workload; of several workloads what is the same for all of them."""
     guardrails_by_workload: dict[str, Guardrails] = {}
+    """Of every workload that the fleet serves itself."""
     runners_up: tuple[RunnerUp, ...] = ()
     why_not: tuple[WhyNot, ...] = ()
     removed: tuple[Removal, ...] = ()
@@ -341,6 +359,13 @@ class Plan(Noun):
     """Traffic and memory of each workload before anything is chosen; empty for measured workers."""
     warnings: tuple[str, ...] = ()
     provenance: Provenance
+
+    def guardrails_of(self, workload: str) -> Guardrails | None:
+        """The limits to configure for one workload."""
+        if self.guardrails_by_workload or self.guardrails is None:
+            return self.guardrails_by_workload.get(workload)
+        # A plan of an older version, with one workload.
+        return Guardrails.model_validate(self.guardrails.model_dump())
 
 
 class CannotRun(Noun):

@@ -19,7 +19,7 @@ from planner.app.fleet.predicted import predicted_pools
 from planner.app.fleet.remarks import fleet_warnings
 from planner.app.fleet.routing import routes
 from planner.app.fleet.states import fleet_states
-from planner.app.guardrails import guardrails
+from planner.app.guardrails import guardrails, shared_guardrails
 from planner.app.measured_plan import MEASURED_CONFIDENCE
 from planner.app.measured_reasons import latency_states
 from planner.app.pools_apart import pd_ratio
@@ -176,8 +176,8 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "orders": orders(question, choice),
         "api": api_taken(question, choice),
         "survives": survival(question, choice, headrooms(case.problem), hours_to_lose(choice)),
-        "guardrails": next(iter(limits.values()), None),
-        "guardrails_by_workload": limits if len(limits) > 1 else {},
+        "guardrails": shared_guardrails(limits),
+        "guardrails_by_workload": limits,
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
     }
 
