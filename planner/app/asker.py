@@ -15,7 +15,7 @@ from planner.app.run import Run
 from planner.app.study import Granted, Posed, Study
 from planner.performance.measured import measured_case
 from planner.schema.choice import Choice, ChoiceProblem, PoolDemand
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem, Workload, WorkloadHeadroom
 from planner.schema.reasons import Changes, Goal, NamedLimit
 from planner.schema.slo import METRICS
 from planner.schema.workers import MeasuredCase, WorkerTable
@@ -226,8 +226,8 @@ def moved_memory(problem: Problem, changes: Changes) -> Problem:
         name = f"vram:{workload.name}"
         if name in changes:
             value = changes[name]
-            headroom = workload.headroom or problem.fleet.headroom
+            own = workload.headroom or WorkloadHeadroom()
             free = Decimal(-int(_ANY_MEMORY)) if value is None else 1 - exact(value)
-            workload = workload.model_copy(update={"headroom": headroom.model_copy(update={"memory": free})})
+            workload = workload.model_copy(update={"headroom": own.model_copy(update={"memory": free})})
         workloads.append(workload)
     return problem.model_copy(update={"workloads": tuple(workloads)})

@@ -136,7 +136,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
             policy.kv_tail_fraction,
             policy.prefix_cache_share,
         ),
-        headroom=workload.headroom or problem.fleet.headroom,
+        headroom=problem.fleet.headroom_of(workload),
         limits_s=limits_s,
         load=load_policy(policy, catalog.calibration, confidence, limits_s),
         policy=policy,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from planner.candidates.demand import spares
 from planner.errors import Fault, InputError
 from planner.schema.choice import ChoiceProblem, Option, PoolDemand, Supply
 from planner.schema.problem import Demand, Problem
@@ -32,7 +33,7 @@ def refuse_unclear(problem: Problem, is_fleet: bool) -> None:
         faults.append(
             Fault("demand", "free", "supply, hours or tiers beside it", "a demand, or prices and stock only")
         )
-    if problem.fleet.redundancy or problem.workloads[0].redundancy:
+    if any(spares(workload, problem.fleet).count for workload in problem.workloads):
         faults.append(
             Fault(
                 "redundancy", "", "spares with free demand", "no spares: their share of the cost has no end"
@@ -68,7 +69,7 @@ def at_best_rate(problem: Problem, question: ChoiceProblem) -> Problem | None:
     if best is None:
         return None
     workload = problem.workloads[0]
-    headroom = Fraction((workload.headroom or problem.fleet.headroom).capacity)
+    headroom = Fraction(problem.fleet.headroom_of(workload).capacity)
     rate = best[2] / (1 + headroom)
     peak = _DOWN.divide(Decimal(rate.numerator), Decimal(rate.denominator))
     stated = Demand(peak_rps=peak, burstiness=workload.demand.burstiness)

@@ -100,7 +100,7 @@ def _prices(
 
 def _headroom(problem: Problem, name: str) -> Fraction:
     workload = workload_of(problem, name)
-    return Fraction((workload.headroom or problem.fleet.headroom).capacity)
+    return Fraction(problem.fleet.headroom_of(workload).capacity)
 
 
 def workload_of(problem: Problem, name: str) -> Workload:

@@ -78,7 +78,7 @@ def _way_title(name: str) -> str:
 def _removal(problem: Problem, name: str, rows: Sequence[tuple[WorkerRow, int]]) -> Removal:
     metric, workload_name = name.split(":", 1)
     workload = workload_of(problem, workload_name)
-    headroom = workload.headroom or problem.fleet.headroom
+    headroom = problem.fleet.headroom_of(workload)
     limits = [float(v) for key, v in workload.slo if key.startswith(metric) and v is not None]
     values = [(_row_value(row, metric), row.option) for row, _ in rows]
     value, option = min(values)

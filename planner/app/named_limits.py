@@ -131,7 +131,7 @@ def _ascending(values: Iterable[Fraction]) -> tuple[Fraction, ...]:
 
 
 def _memory(workload: Workload, problem: Problem, rows: Sequence[WorkerRow]) -> NamedLimit:
-    headroom = workload.headroom or problem.fleet.headroom
+    headroom = problem.fleet.headroom_of(workload)
     values = (Fraction(row.memory_fraction) for row in rows if row.memory_fraction is not None)
     return NamedLimit(
         id=f"vram:{workload.name}",
@@ -187,7 +187,7 @@ def _given(problem: Problem, question: ChoiceProblem) -> Iterator[NamedLimit]:
 
 def _demand(workload: Workload, fleet: Fleet, question: ChoiceProblem) -> NamedLimit:
     first = next(demand for demand in question.demands if demand.workload == workload.name)
-    headroom = workload.headroom or fleet.headroom
+    headroom = fleet.headroom_of(workload)
     stated = workload.demand.peak_rps is not None
     return NamedLimit(
         id=f"demand:{workload.name}",
@@ -202,7 +202,8 @@ def _demand(workload: Workload, fleet: Fleet, question: ChoiceProblem) -> NamedL
 
 
 def _kept_free(problem: Problem) -> Iterator[NamedLimit]:
-    stated = {w.name: Fraction(w.headroom.capacity) for w in problem.workloads if w.headroom is not None}
+    rows = {workload.name: workload.own_capacity_headroom for workload in problem.workloads}
+    stated = {name: Fraction(value) for name, value in rows.items() if value is not None}
     own = Fraction(problem.fleet.headroom.capacity)
     yield from _owned(problem, "headroom", "headroom", "capacity kept free", own, stated, 0, ".capacity")
 

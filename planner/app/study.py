@@ -222,7 +222,7 @@ class Study:
             case.length_class,
             frozenset(name.split("_")[0] for name in case.limits_s),
             problem.confidence,
-            problem.fleet.headroom.memory,
+            case.headroom.memory,
             case.headroom.capacity if case.traffic.reuse is not None else None,
             str(problem.fleet.network),
             problem.search.model_dump_json(),

@@ -307,7 +307,7 @@ def _breaks(view: _View, row: WorkerRow) -> list[str]:
         limit_s = _limit_s(view.workload, "itl")
         if limit_s is not None and Fraction(row.itl_ms) / 1000 > limit_s:
             broken.append(f"itl:{name}")
-    headroom = view.workload.headroom or view.fleet.headroom
+    headroom = view.fleet.headroom_of(view.workload)
     if row.memory_fraction is not None and row.memory_fraction > 1 - headroom.memory:
         broken.append(f"vram:{name}")
     return broken
@@ -346,7 +346,7 @@ def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:
 
 def _demand(problem: Problem, view: _View, role: Role) -> PoolDemand:
     workload, fleet = view.workload, problem.fleet
-    headroom = workload.headroom or fleet.headroom
+    headroom = fleet.headroom_of(workload)
     total = view.rate_rps * (1 + Fraction(headroom.capacity))
     return PoolDemand(
         workload=workload.name,

@@ -149,6 +149,15 @@ class Headroom(Noun):
     """A pool carries demand x (1 + this)."""
 
 
+class WorkloadHeadroom(Noun):
+    """Room kept free for one workload; a key that is not given is the fleet's."""
+
+    memory: Share | None = None
+    """Overrides the fleet's."""
+    capacity: Percentage | None = None
+    """Overrides the fleet's."""
+
+
 class Workload(Noun):
     """One model under one traffic with its limits."""
 
@@ -190,8 +199,8 @@ class Workload(Noun):
     """Overrides the fleet's."""
     redundancy: Count | Redundancy | None = None
     """Overrides the fleet's."""
-    headroom: Headroom | None = None
-    """Overrides the fleet's."""
+    headroom: WorkloadHeadroom | None = None
+    """Overrides the fleet's, key by key."""
     storage: str | None = None
     """Where weights are loaded from: a storage of the catalog."""
     class_: Literal["interactive", "batch"] | None = Field(default=None, alias="class")
@@ -221,6 +230,11 @@ class Workload(Noun):
         if self.class_ == "batch" and (demand.sessions is not None or demand.free):
             raise _refused("class batch with sessions or free demand", "a rate, or tokens_per_day")
         return self
+
+    @property
+    def own_capacity_headroom(self) -> Decimal | None:
+        """Capacity kept free where the workload states it itself."""
+        return None if self.headroom is None else self.headroom.capacity
 
     @property
     def may_wait(self) -> bool:
@@ -287,6 +301,14 @@ class Fleet(Noun):
         if self.accelerators == ():
             raise _refused("an empty list of accelerators", "at least one, or no key for all")
         return self
+
+    def headroom_of(self, workload: Workload) -> Headroom:
+        """Memory and capacity kept free for a workload: its own figures, the fleet's for the others."""
+        own = workload.headroom or WorkloadHeadroom()
+        stated = {"memory": own.memory, "capacity": own.capacity}
+        return self.headroom.model_copy(
+            update={key: value for key, value in stated.items() if value is not None}
+        )
 
 
 class Search(Noun):

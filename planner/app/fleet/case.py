@@ -128,7 +128,7 @@ def measured_fleet(
     peaks = {}
     for demand in case.problem.demands:
         workload = next(w for w in problem.workloads if w.name == demand.workload)
-        headroom = Fraction((workload.headroom or problem.fleet.headroom).capacity)
+        headroom = Fraction(problem.fleet.headroom_of(workload).capacity)
         peaks[demand.workload] = sum(demand.demand_rps, Fraction(0)) / (1 + headroom)
     means = {name: _stated_mean(problem, name, peak) for name, peak in peaks.items()}
     carried = _carried(problem, peaks, means)
@@ -172,7 +172,7 @@ def _carried(
 ) -> dict[str, Fraction]:
     found = {}
     for workload in problem.workloads:
-        headroom = Fraction((workload.headroom or problem.fleet.headroom).capacity)
+        headroom = Fraction(problem.fleet.headroom_of(workload).capacity)
         name = workload.name
         # With one period the fleet is sized at the peak, and suppliers are paid at the mean.
         part = means_rps[name] / peaks_rps[name] if periods_of(problem) == 1 else Fraction(1)

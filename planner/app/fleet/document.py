@@ -78,7 +78,7 @@ def fleet_document(
 def headrooms(problem: Problem) -> dict[str, Fraction]:
     """Capacity kept free, by workload."""
     return {
-        workload.name: Fraction((workload.headroom or problem.fleet.headroom).capacity)
+        workload.name: Fraction(problem.fleet.headroom_of(workload).capacity)
         for workload in problem.workloads
     }
 

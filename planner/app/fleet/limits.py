@@ -122,8 +122,8 @@ def _given(question: FleetProblem, problem: Problem | None) -> Iterator[NamedLim
 def _headroom(problem: Problem | None, workload: str) -> Fraction:
     if problem is None:
         return Fraction(0)
-    own = next((w.headroom for w in problem.workloads if w.name == workload), None)
-    return Fraction((own or problem.fleet.headroom).capacity)
+    found = next(w for w in problem.workloads if w.name == workload)
+    return Fraction(problem.fleet.headroom_of(found).capacity)
 
 
 def _rate(demand: FleetDemand) -> Fraction:
@@ -169,4 +169,5 @@ def _states(problem: Problem | None, workload: str, key: str) -> bool:
     """The workload states a value of its own."""
     if problem is None:
         return True
-    return any(w.name == workload and getattr(w, key) is not None for w in problem.workloads)
+    own = "own_capacity_headroom" if key == "headroom" else key
+    return any(w.name == workload and getattr(w, own) is not None for w in problem.workloads)
