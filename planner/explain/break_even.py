@@ -9,15 +9,15 @@ from fractions import Fraction
 from typing import Literal
 
 from planner.constraints.choice_check import bill
-from planner.schema.choice import Choice, ChoiceProblem, Limits, Option, Supply
+from planner.schema.choice import Choice, ChoiceProblem, Limits, Option, PoolDemand, Supply
 from planner.schema.reasons import Goal
 from planner.solver.solve import solve
 
 Ask = Callable[[ChoiceProblem, Goal], Choice]
 Verdict = Literal["at", "always", "never", "unknown"]
 
-_RANGE = Fraction(1024)
-"""Speeds tried go up to so many times today's and down to the same part of it."""
+_SLOWEST = Fraction(1, 1024)
+"""Of today's speed: slower ones are not tried."""
 _SPEED_STEP = Fraction(1, 200)
 """The factor of speed is found to this part of itself."""
 _DIGITS = 5
@@ -30,7 +30,8 @@ class Threshold:
     """A value up to which (price) or from which (speed) some optimal plan uses the GPU."""
 
     verdict: Verdict
-    """``at`` the value; ``always`` or ``never`` whatever the value; ``unknown`` where a limit ended it."""
+    """``at`` the value; ``always`` or ``never`` whatever the value (a speed: down to 1/1024 of today's);
+    ``unknown`` where a limit ended it."""
     value: Fraction | None = None
 
 
@@ -52,7 +53,7 @@ class BreakEven:
     None where cost is not minimized.
     """
     speed: Threshold
-    """Smallest factor on all its rates at which an optimal plan uses it, at today's prices."""
+    """Smallest factor on all its rates at which an optimal plan uses it, at today's prices and latencies."""
 
 
 def break_even(problem: ChoiceProblem, gpu: str, ask: Ask | None = None) -> BreakEven | None:
@@ -65,7 +66,8 @@ def break_even(problem: ChoiceProblem, gpu: str, ask: Ask | None = None) -> Brea
 
     by Newton's method on the least cost as a function of the price, which is concave and piecewise
     linear: each step is the price at which the last plan breaks even, and the last step is exact. The speed
-    is found by bisection: whoever is faster needs no more replicas.
+    is found by bisection: whoever is faster needs no more replicas, and where one replica carries the whole
+    demand, more speed changes nothing.
 
     Args:
         problem: what is asked; latencies stay as they are when the speed changes.
@@ -142,25 +144,36 @@ class _Case:
         if self.without is None:
             return Threshold("unknown")
         limits = _capped(self.problem.limits, self.without.value)
-        today = self._pays(limits, Fraction(1))
-        low, high = (1 / _RANGE, Fraction(1)) if today else (Fraction(1), _RANGE)
-        end = self._pays(limits, low if today else high)
+        today = self._pays(limits, self.problem)
+        low, high = (_SLOWEST, Fraction(1)) if today else (Fraction(1), self._enough())
+        end = self._pays(limits, self._faster(_SLOWEST) if today else self._boundless())
         if today is None or end is None:
             return Threshold("unknown")
         if today == end:
             return Threshold("always" if today else "never")
         while high > low * (1 + _SPEED_STEP):
             middle = Fraction(f"{math.sqrt(low * high):.{_DIGITS}g}")
-            pays = self._pays(limits, middle)
+            pays = self._pays(limits, self._faster(middle))
             if pays is None:
                 return Threshold("unknown")
             low, high = (low, middle) if pays else (middle, high)
         return Threshold("at", high)
 
-    def _pays(self, limits: Limits, factor: Fraction) -> bool | None:
+    def _pays(self, limits: Limits, question: ChoiceProblem) -> bool | None:
         """Some plan uses the GPU and is as good as the best without it."""
-        found = self._solved(self._using(self._faster(factor), limits), "any")
+        found = self._solved(self._using(question, limits), "any")
         return None if found is None else found.status != "infeasible"
+
+    def _enough(self) -> Fraction:
+        """The factor with which one replica of any option on the GPU carries its whole demand."""
+        pairs = zip(self.problem.options, self._boundless().options, strict=True)
+        factors = (
+            fast / rate
+            for today, boundless in pairs
+            for rate, fast in zip(today.rates_rps, boundless.rates_rps, strict=True)
+            if rate
+        )
+        return max(factors, default=Fraction(1))
 
     # -- questions --------------------------------------------------------------------------------------
 
@@ -187,10 +200,22 @@ class _Case:
 
     def _faster(self, factor: Fraction) -> ChoiceProblem:
         """All options on the GPU with their rates times a factor."""
+        return self._rated(lambda option: tuple(rate * factor for rate in option.rates_rps))
+
+    def _boundless(self) -> ChoiceProblem:
+        """One replica of every option on the GPU carries its whole demand."""
+        whole = {demand.pool: _carrying_all(demand) for demand in self.problem.demands}
+
+        def rates(option: Option) -> tuple[Fraction, ...]:
+            pairs = zip(option.rates_rps, whole[option.pool], strict=True)
+            return tuple(max(rate, all_rps) if rate else rate for rate, all_rps in pairs)
+
+        return self._rated(rates)
+
+    def _rated(self, rates: Callable[[Option], tuple[Fraction, ...]]) -> ChoiceProblem:
+        """Options on the GPU with other rates."""
         options = tuple(
-            replace(option, rates_rps=tuple(rate * factor for rate in option.rates_rps))
-            if option.gpu == self.gpu
-            else option
+            replace(option, rates_rps=rates(option)) if option.gpu == self.gpu else option
             for option in self.problem.options
         )
         return replace(self.problem, options=options)
@@ -200,6 +225,12 @@ class _Case:
         choice = self.ask(question, goal)
         open_ended = choice.status == "unknown" or (goal == "value" and choice.status == "feasible")
         return None if open_ended else choice
+
+
+def _carrying_all(demand: PoolDemand) -> tuple[Fraction, ...]:
+    """Rates with which one replica carries the demand of every bucket at once, within its utilization."""
+    factor = len(demand.demand_rps) / demand.max_utilization
+    return tuple(need * factor for need in demand.demand_rps)
 
 
 def _capped(limits: Limits, value: Fraction | None) -> Limits:

@@ -56,9 +56,9 @@ def _speed(found: BreakEven, price: str) -> str:
     if found.speed.verdict == "unknown":
         return ""
     if found.speed.verdict == "always":
-        return "is used however slow"
+        return "is used even at a thousandth of its speed"
     if found.speed.verdict == "never" or found.speed.value is None:
-        return "no speed would make it win at today's price"
+        return "at today's price and latencies it would not win however much a replica carried"
     factor = f"{math.ceil(found.speed.value * 100) / 100:.4g}"
     if found.speed.value <= 1:
         return f"is worth using down to {factor} of its speed"

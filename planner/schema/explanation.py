@@ -70,6 +70,8 @@ class Worth(Noun):
     wins_at_usd_per_gpu_hour: float | None = None
     """Highest price at which an optimal plan uses it."""
     speed: Verdict
+    """``never``: not however much more its replicas carry at today's price and latencies; ``always``: even at
+    a thousandth of its speed."""
     wins_at_speed: float | None = None
     """Smallest factor on what its replicas carry at which an optimal plan uses it."""
     text: str

@@ -139,6 +139,31 @@ def test_free_gpus_are_told_by_one_price():
     assert (found.usd_per_gpu_h, found.price) == (F(0), Threshold("at", F(4)))
 
 
+def test_a_speed_beyond_any_range_is_found():
+    """A GPU that carries 1/5000 of the demand wins once one replica carries all of it: 3 USD against 8."""
+    problem = two_gpus()
+    slow = dataclasses.replace(problem.options[1], rates_rps=(F(1, 500),))
+    found = break_even(dataclasses.replace(problem, options=(problem.options[0], slow)), "new")
+    assert found.speed.verdict == "at"
+    assert 1024 < found.speed.value <= 5000
+    assert pays(dataclasses.replace(problem, options=(problem.options[0], slow)), "new", found.speed.value)
+
+
+@pytest.mark.parametrize("seed", range(PROBLEMS // 6))
+def test_no_speed_pays_where_none_is_said_to(seed):
+    """A factor with which one replica carries a million times the demand is as good as any."""
+    rng = random.Random(seed)
+    problem = with_limits(random_problem(rng), must_use=())
+    gpu = gpus_of(problem)[rng.randrange(len(gpus_of(problem)))]
+    slower = tuple(
+        dataclasses.replace(o, rates_rps=tuple(rate / 10**4 for rate in o.rates_rps)) if o.gpu == gpu else o
+        for o in problem.options
+    )
+    problem = dataclasses.replace(problem, options=slower)
+    speed = break_even(problem, gpu).speed
+    assert (speed.verdict == "never") == (not pays(problem, gpu, F(10**12)))
+
+
 def test_price_decides_nothing_where_cost_is_not_minimized():
     assert break_even(two_gpus(objective="gpus"), "new").price is None
 

@@ -40,14 +40,14 @@ TODAY = "today 3.59 USD"
             at("0.051299"),
             NEVER,
             f"would win at 0.0512 USD per GPU-hour or less, {TODAY}; "
-            "no speed would make it win at today's price",
+            "at today's price and latencies it would not win however much a replica carried",
         ),
         (
             NEVER,
             at("2"),
             f"would not win even for nothing, {TODAY}; would win with 2 times the speed",
         ),
-        (ALWAYS, ALWAYS, f"is used at any price, {TODAY}; is used however slow"),
+        (ALWAYS, ALWAYS, f"is used at any price, {TODAY}; is used even at a thousandth of its speed"),
         (None, at("2"), "would win with 2 times the speed"),
         (at("0"), UNKNOWN, f"would win at 0.00 USD per GPU-hour or less, {TODAY}"),
         (UNKNOWN, UNKNOWN, "a limit ended the search for its break-even"),
