@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from planner.schema.defaults import Default, default_of
 from planner.schema.plan import Difference
 
 _ABSENT = object()
@@ -15,15 +16,14 @@ _SHOWN_CHARACTERS = 60
 
 def input_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
     """One entry a key, in the order of the later problem; list items are named as in ``--set``."""
-    return tuple(_entry(path, old, new) for path, old, new in _walk("", before, after))
+    return tuple(_entry(path, old, new) for path, old, new in _walk((), before, after))
 
 
-def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+def _walk(path: tuple[str, ...], before: Any, after: Any) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     mine, theirs = _named(before, after), _named(after, before)
     if mine is not None and theirs is not None:
         for name in dict.fromkeys([*theirs, *mine]):
-            inner = f"{path}.{name}" if path else name
-            yield from _walk(inner, mine.get(name, _ABSENT), theirs.get(name, _ABSENT))
+            yield from _walk((*path, name), mine.get(name, _ABSENT), theirs.get(name, _ABSENT))
     elif not _same(before, after):
         yield path, before, after
 
@@ -75,14 +75,32 @@ def _same(before: Any, after: Any) -> bool:
         return False
 
 
-def _entry(path: str, before: Any, after: Any) -> Difference:
+def _entry(keys: tuple[str, ...], before: Any, after: Any) -> Difference:
+    path, default = ".".join(keys), default_of(keys)
+    old, new = _told(before, default), _told(after, default)
     if before is _ABSENT:
-        sentence = f"{path} is {_shown(after)}; before, it was not set."
+        sentence = f"{path} is {new}; before, {old or 'it was not set'}."
     elif after is _ABSENT:
-        sentence = f"{path} is not set; before, it was {_shown(before)}."
+        sentence = f"{path} is {new or 'not set'}; before, it was {old}."
     else:
-        sentence = f"{path} is {_shown(after)}; before, {_shown(before)}."
-    return Difference(what=f"input:{path}", before=_plain(before), after=_plain(after), text=sentence)
+        sentence = f"{path} is {new}; before, {old}."
+    return Difference(
+        what=f"input:{path}",
+        before=old if before is _ABSENT else _plain(before),
+        after=new if after is _ABSENT else _plain(after),
+        text=sentence,
+    )
+
+
+def _told(value: Any, default: Default | None) -> str | None:
+    """A value in words, or the default that stands for it; None: nothing is known to."""
+    words = None if default is None else default.words
+    stands = None if default is None else default.value
+    if value is _ABSENT:
+        # What an empty container or a whole section means is said by its description, if at all.
+        plain = None if stands in (None, []) or isinstance(stands, Mapping) else _shown(stands)
+        return f"the default: {words or plain}" if words or plain else None
+    return f"{_shown(value)} (the default)" if stands is not None and _same(value, stands) else _shown(value)
 
 
 def _shown(value: Any) -> str:

@@ -260,27 +260,27 @@ class Fleet(Noun):
     prices: dict[str, UsdPerHour] | None = None
     """Per GPU-hour. Default: the on-demand offers of the price lists, bought whole."""
     stock: dict[str, Count] = {}
-    """GPUs that can be had at most, by type."""
+    """GPUs that can be had at most, by type. Default: no limit."""
     providers: tuple[str, ...] | None = None
     """Price lists to buy from; default: all."""
     regions: tuple[str, ...] | None = None
     """Regions to buy in, as the price lists write them; default: all."""
     budget: Budgets | UsdPerHour | None = None
-    """Money at most: in every hour, or by day and month."""
+    """Money at most: in every hour, or by day and month. Default: no limit."""
     supply: Annotated[tuple[SupplyLine, ...], Field(min_length=1)] | None = None
     """What can be bought under which terms; replaces prices, stock and offers for the GPUs it names."""
     quota: dict[str, Count] = {}
-    """GPUs at most in a period, by region or provider."""
+    """GPUs at most in a period, by region or provider. Default: no limit."""
     slices: dict[str, tuple[str, ...]] = {}
     """Hardware slices (MIG) that replicas may be placed on, by accelerator: names of its partitions."""
     start_cost: StartCost = Decimal(0)
     """Of an on-demand hour, for every on-demand or spot GPU more than in the period before (cyclic)."""
     max_changes: Count | None = None
-    """GPUs added or removed against ``start`` at most."""
+    """GPUs added or removed against ``start`` at most. Default: no limit."""
     max_gpus: Count | None = None
-    """GPUs bought at most, idle ones in bought servers included."""
+    """GPUs bought at most, idle ones in bought servers included. Default: no limit."""
     max_power: Watts | None = None
-    """Power of all replicas at most, each GPU at its rated power."""
+    """Power of all replicas at most, each GPU at its rated power. Default: no limit."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None
@@ -317,13 +317,13 @@ class Search(Noun):
     modes: Annotated[tuple[Mode, ...], Field(min_length=1)] = ("aggregated", "disaggregated")
     """Ways to serve: prompts and answers together, or apart; each workload takes the better one."""
     tp: tuple[Positive, ...] | None = None
-    """Tensor-parallel degrees."""
+    """Tensor-parallel degrees. Default: all that can run."""
     pp: tuple[Positive, ...] | None = None
-    """Pipeline stages."""
+    """Pipeline stages. Default: all that can run."""
     ep: tuple[Positive, ...] | None = None
-    """Expert-parallel degrees."""
+    """Expert-parallel degrees. Default: all that can run."""
     attention_dp: tuple[Positive, ...] | None = None
-    """Attention-data-parallel ranks."""
+    """Attention-data-parallel ranks. Default: all that can run."""
     wide_ep: bool = False
     """Also spread the experts of one replica over several whole servers, joined by fleet.network."""
     max_batch: tuple[Positive, ...] | None = None

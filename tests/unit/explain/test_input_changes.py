@@ -23,9 +23,23 @@ def test_list_items_are_named_as_in_set():
 
 
 def test_keys_that_come_and_go():
+    assert changes({"x": 1}, {"y": 2}) == [
+        ("input:y", None, 2, "y is 2; before, it was not set."),
+        ("input:x", 1, None, "x is not set; before, it was 1."),
+    ]
     assert changes({"fleet": {"budget": "20 USD/h"}}, {"fleet": {"max_gpus": 8}}) == [
-        ("input:fleet.max_gpus", None, 8, "fleet.max_gpus is 8; before, it was not set."),
-        ("input:fleet.budget", "20 USD/h", None, "fleet.budget is not set; before, it was 20 USD/h."),
+        (
+            "input:fleet.max_gpus",
+            "the default: no limit",
+            8,
+            "fleet.max_gpus is 8; before, the default: no limit.",
+        ),
+        (
+            "input:fleet.budget",
+            "20 USD/h",
+            "the default: no limit",
+            "fleet.budget is the default: no limit; before, it was 20 USD/h.",
+        ),
     ]
 
 
