@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from planner.app import measured_plan, plan
 from planner.app.fleet.shape import is_fleet
 from planner.app.measured_pools import Solved
+from planner.app.size import refuse_too_large
 from planner.performance.measured import measured_case
 from planner.schema.answers import Plans
 from planner.schema.choice import ChoiceProblem, Choices, Option
@@ -36,6 +37,7 @@ def alternatives(session: Session, k: int, run: Run) -> Plans:
         return _measured(session, k, run)
     with run.step("evaluate", "evaluating configurations"):
         posed = session.study.pose(session.problem)
+    refuse_too_large(posed.question, session.where)
     with run.step("solve", "choosing and proving"):
         found = _found(posed.question, k, run, lambda option: _kind(option, posed))
     with run.step("explain", "explaining"):
@@ -46,6 +48,7 @@ def alternatives(session: Session, k: int, run: Run) -> Plans:
 def _measured(session: Session, k: int, run: Run) -> Plans:
     table, sizes = measured_plan.read_table(session.problem, session.folder, session.catalog)
     case = measured_case(session.problem, table, sizes)
+    refuse_too_large(case.problem, session.where)
     found = _found(case.problem, k, run, lambda option: option.id)
     plans = tuple(
         measured_plan.documented(session.problem, session.folder, session.catalog, run, Solved(case, choice))

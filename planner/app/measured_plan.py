@@ -10,6 +10,7 @@ from planner.app.measured_pools import Solved, in_use, mean_utilization, pd_rati
 from planner.app.measured_reasons import latency_states, removed
 from planner.app.mode_choice import mode_choices
 from planner.app.run import Run
+from planner.app.size import refuse_too_large
 from planner.app.states import market_states
 from planner.explain.prefill_decode import prefill_decode_steps
 from planner.loaders.worker_table import read_workers
@@ -26,15 +27,19 @@ MEASURED_CONFIDENCE = 0.5
 """Measured tables are taken at their word."""
 
 
-def plan_from_table(problem: Problem, folder: Path, catalog: Catalog, run: Run) -> Plan:
-    """The optimal plan over a table of workers.
+def plan_from_table(
+    problem: Problem, folder: Path, catalog: Catalog, run: Run, where: str = "problem"
+) -> Plan:
+    """The optimal plan over a table of workers; ``where`` names the problem in messages.
 
     Raises:
-        InputError: everything wrong with the table, or names that do not match the problem.
+        InputError: everything wrong with the table, names that do not match the problem, or a demand that
+            is too large.
     """
     with run.step("load", f"reading {problem.workers}"):
         table, sizes = read_table(problem, folder, catalog)
         case = measured_case(problem, table, sizes)
+    refuse_too_large(case.problem, where)
     with run.step("solve", "choosing and proving"):
         choice = solve(case.problem, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):

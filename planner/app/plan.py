@@ -10,6 +10,7 @@ from planner.app.chosen import Chosen
 from planner.app.document import document, inputs
 from planner.app.fleet.shape import is_fleet
 from planner.app.run import Run
+from planner.app.size import refuse_too_large
 from planner.app.study import Posed, Study
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem
@@ -67,9 +68,10 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
 
         return fleet_plan(study, problem, run)
     if problem.workers is not None:
-        return measured_plan.plan_from_table(problem, study.folder, study.catalog, run)
+        return measured_plan.plan_from_table(problem, study.folder, study.catalog, run, study.where)
     with run.step("evaluate", "evaluating configurations"):
         posed = study.pose(problem)
+    refuse_too_large(posed.question, study.where)
     with run.step("solve", "choosing and proving"):
         choice = solve(posed.question, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
     with run.step("explain", "explaining"):

@@ -22,6 +22,8 @@ Rate = Annotated[Decimal, Field(gt=0, le=1_000_000_000)]
 RateOrZero = Annotated[Decimal, Field(ge=0, le=1_000_000_000)]
 Positive = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)]
 Count = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
+SpareCount = Annotated[int, Field(ge=0, le=100, strict=True)]
+"""What may be lost at once. Room in proportion to the demand is ``headroom.capacity``."""
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\s:][^/:]*$")]
 Mode = Literal["aggregated", "disaggregated"]
 
@@ -121,15 +123,15 @@ class Images(Noun):
 class Redundancy(Noun):
     """Spares: what may be lost while the rest still carries the demand."""
 
-    replicas: Count | None = None
+    replicas: SpareCount | None = None
     """Any n replicas of a pool."""
-    per_option: Count | None = None
+    per_option: SpareCount | None = None
     """Each option in use keeps n spares of its own."""
-    servers: Count | None = None
+    servers: SpareCount | None = None
     """Any n servers, under whole-server purchase."""
-    zones: Count | None = None
+    zones: SpareCount | None = None
     """Any n zones of the supply, with every replica that stands there."""
-    providers: Count | None = None
+    providers: SpareCount | None = None
     """Any n providers of the supply, with every replica that stands there."""
 
     @model_validator(mode="after")
@@ -197,7 +199,7 @@ class Workload(Noun):
     """Shares of requests per bucket of the worker table."""
     min_replicas: Positive | None = None
     """Overrides the fleet's."""
-    redundancy: Count | Redundancy | None = None
+    redundancy: SpareCount | Redundancy | None = None
     """Overrides the fleet's."""
     headroom: WorkloadHeadroom | None = None
     """Overrides the fleet's, key by key."""
@@ -293,7 +295,7 @@ class Fleet(Noun):
     """Load of a replica over its capacity, at most."""
     min_replicas: Positive = 1
     """Replicas of a workload at least, all counted."""
-    redundancy: Count | Redundancy = 0
+    redundancy: SpareCount | Redundancy = 0
     """Replicas of a pool that may be lost while the rest still carries the demand."""
 
     @model_validator(mode="after")

@@ -19,7 +19,9 @@ from planner.solver.integers import cover_row
 from planner.solver.losses import post_after_loss, post_alone
 from planner.solver.purchases import Purchases
 
-_MOST_UNITS = 10**7
+MOST_UNITS = 10**9
+"""Replicas of one option, or servers, at most where nothing else bounds them: far more than a problem that is
+not refused as too large needs of its fastest option."""
 
 
 @dataclass
@@ -93,7 +95,7 @@ class FleetModel:
         """Replicas that stock and max_gpus allow at most."""
         limits = self.problem.limits
         caps = [limits.stock_gpus.get(option.gpu), limits.max_gpus]
-        return min((cap // option.gpus for cap in caps if cap is not None), default=_MOST_UNITS)
+        return min((cap // option.gpus for cap in caps if cap is not None), default=MOST_UNITS)
 
     def is_used(self, option: Option) -> cp_model.IntVar:
         """1 when replicas of the option are bought; it may be 1 without, but nothing gains by that."""

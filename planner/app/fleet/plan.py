@@ -20,6 +20,7 @@ from planner.app.fleet.today import today_of
 from planner.app.fleet.way_there import way_there
 from planner.app.measured_plan import read_table
 from planner.app.run import Run
+from planner.app.size import refuse_too_large
 from planner.app.study import NOTHING, Granted, Study
 from planner.candidates.market import find_id
 from planner.errors import Fault, InputError
@@ -143,11 +144,14 @@ def pose(
         names: workloads of the file; rows of a table for one that a tier's setting does without are left out.
     """
     if problem.workers is None:
-        return predicted_fleet(study, problem, today_gpus, granted)
-    table, sizes = read_table(problem, study.folder, study.catalog)
-    gone = names - {workload.name for workload in problem.workloads}
-    rows = tuple(row for row in table.rows if row.workload not in gone)
-    return measured_fleet(study, problem, replace(table, rows=rows), sizes, today_gpus)
+        case = predicted_fleet(study, problem, today_gpus, granted)
+    else:
+        table, sizes = read_table(problem, study.folder, study.catalog)
+        gone = names - {workload.name for workload in problem.workloads}
+        rows = tuple(row for row in table.rows if row.workload not in gone)
+        case = measured_fleet(study, problem, replace(table, rows=rows), sizes, today_gpus)
+    refuse_too_large(case.question, study.where)
+    return case
 
 
 def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:

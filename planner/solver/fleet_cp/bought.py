@@ -14,11 +14,11 @@ from planner.solver.cp_sat import Expr, cp_model, total, weighted
 from planner.solver.fleet_cp.canonical import charged
 from planner.solver.fleet_cp.periods import Periods, at
 from planner.solver.integers import common_integers
+from planner.solver.model import MOST_UNITS
 from planner.solver.purchases import Amount, Purchases, summed
 
 Class = tuple[str, int, tuple[Site, ...]]
 """Host, parts of a GPU that one replica takes, and the sites where it may stand."""
-_MOST_GPUS = 10**6
 
 
 class FleetPurchases(Purchases):
@@ -75,7 +75,7 @@ class FleetPurchases(Purchases):
         most = math.ceil((whole / (1 - reserve) + units) / share) + units + today
         caps = [line.max_gpus, limits.stock_gpus.get(line.gpu), limits.max_gpus]
         caps += [quota.gpus for quota in limits.quotas if line.id in quota.lines]
-        least = min([most, _MOST_GPUS, *(cap for cap in caps if cap is not None)])
+        least = min([most, MOST_UNITS, *(cap for cap in caps if cap is not None)])
         return max(0, least) // line.unit_gpus
 
     def _taken(self, gpu: str, t: int) -> int:

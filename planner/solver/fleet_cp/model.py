@@ -14,7 +14,7 @@ from planner.solver.cp_sat import Expr, total
 from planner.solver.fleet_cp.bought import FleetPurchases
 from planner.solver.fleet_cp.periods import Periods, original
 from planner.solver.integers import LARGEST_SUM, common_integers
-from planner.solver.model import FleetModel
+from planner.solver.model import MOST_UNITS, FleetModel
 from planner.solver.purchases import Amount, summed
 
 
@@ -44,7 +44,7 @@ class PeriodsModel(FleetModel):
         caps, limits = self._caps, self.periods.fleet.limits
         found = [caps[option.supply], limits.stock_gpus.get(option.gpu), limits.max_gpus]
         parts = self.periods.parts
-        return min((cap * parts // option.gpus for cap in found if cap is not None), default=10**7)
+        return min((cap * parts // option.gpus for cap in found if cap is not None), default=MOST_UNITS)
 
     @property
     def _caps(self) -> dict[str, int | None]:
