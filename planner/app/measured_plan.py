@@ -7,7 +7,7 @@ from pathlib import Path
 
 from planner.app.document import best_value, inputs, solver_name
 from planner.app.measured_pools import Solved, in_use, mean_utilization, pd_ratio, pools, routing
-from planner.app.measured_reasons import latency_states, removed
+from planner.app.measured_reasons import removed, table_states
 from planner.app.mode_choice import mode_choices
 from planner.app.run import Run
 from planner.app.size import refuse_too_large
@@ -85,7 +85,7 @@ def documented(problem: Problem, folder: Path, catalog: Catalog, run: Run, solve
         mode_choice=mode_choices(case.problem, choice, partial(best_value, run)) if feasible else (),
         pools=documents,
         routing=routing(used, documents),
-        constraints=(*latency_states(problem, used), *market_states(choice, case.problem.limits))
+        constraints=(*table_states(problem, [used]), *market_states(choice, case.problem.limits))
         if feasible
         else (),
         removed=() if feasible else removed(solved, problem),

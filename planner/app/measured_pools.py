@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner.performance.measured_view import seconds
 from planner.schema.choice import Choice, Option, PoolDemand, Supply
 from planner.schema.plan import Pool, Route, Statistic
 from planner.schema.problem import Problem, Workload
 from planner.schema.slo import Slo
 from planner.schema.workers import MeasuredCase, WorkerRow
-
-MS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +164,7 @@ def _statistic(workload: Workload, metric: str, rows: Sequence[WorkerRow]) -> St
         for name in Slo.model_fields
         if name.startswith(metric) and getattr(workload.slo, name)
     ]
-    return dict.fromkeys(names or ["stated"], float(max(values)) * MS)
+    return dict.fromkeys(names or ["stated"], seconds(max(values)))
 
 
 def routing(used: Sequence[Used], documents: Sequence[Pool]) -> tuple[Route, ...]:

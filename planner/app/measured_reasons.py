@@ -2,56 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
-from planner.app.measured_pools import MS, Solved, Used, workload_of
+from planner.app.measured_pools import Solved, Used, workload_of
+from planner.app.states import limit_state
+from planner.constraints.choice_check import pair_ttft_s
+from planner.performance.measured import limit_s
+from planner.performance.measured_view import seconds
 from planner.schema.plan import ConstraintState, Removal
 from planner.schema.problem import Problem
 from planner.schema.workers import WorkerRow
 
+_NONE = Decimal(0)
 _TITLES = {"ttft": "time to first token", "itl": "inter-token latency", "vram": "device memory of one GPU"}
 
 
-def latency_states(problem: Problem, used: Sequence[Used]) -> list[ConstraintState]:
-    """The slowest pair or pool of every workload against its tightest limit."""
+def table_states(problem: Problem, together: Sequence[Sequence[Used]]) -> list[ConstraintState]:
+    """Latency and memory of every workload against its tightest limits.
+
+    Args:
+        problem: for the limits.
+        together: options that are in use at the same time, hour by hour; prefill and decode options of one
+            hour make pairs.
+    """
     states = []
     for workload in problem.workloads:
-        mine = [item for item in used if item.option.workload == workload.name]
-        for metric, value in (("ttft", _ttft_s(mine)), ("itl", _slowest_s(mine, "itl_ms", "prefill"))):
-            limits = [float(v) for name, v in workload.slo if name.startswith(metric) and v is not None]
-            if limits and value is not None:
-                limit = min(limits)
-                states.append(
-                    ConstraintState(
-                        id=f"{metric}:{workload.name}",
-                        value=value,
-                        limit=limit,
-                        unit="s",
-                        slack=limit - value,
-                        binding=value >= limit,
-                        text=_TITLES[metric],
-                    )
-                )
+        mine = [[item for item in hour if item.option.workload == workload.name] for hour in together]
+        every = [item for hour in mine for item in hour]
+        itl = [row.itl_ms for item in every if item.option.role != "prefill" for row in item.rows]
+        ttft = [value for hour in mine for value in _ttfts_s(hour)]
+        headroom = workload.headroom or problem.fleet.headroom
+        memory = [row.memory_fraction for item in every for row in item.rows]
+        found = (
+            ("ttft", max(ttft, default=None), limit_s(workload, "ttft"), "s"),
+            ("itl", _most(itl, Fraction(1, 1000)), limit_s(workload, "itl"), "s"),
+            ("vram", _most(memory, Fraction(1)), 1 - Fraction(headroom.memory), "fraction"),
+        )
+        for metric, value, limit, unit in found:
+            if value is not None and limit is not None:
+                name = f"{metric}:{workload.name}"
+                state = limit_state(name, value, limit, unit, 0)
+                states.append(state.model_copy(update={"binding": value >= limit, "text": _TITLES[metric]}))
     return states
 
 
-def _slowest_s(mine: Sequence[Used], column: str, but: str) -> float | None:
-    values = [
-        value
-        for item in mine
-        if item.option.role != but
-        for row in item.rows
-        if (value := getattr(row, column)) is not None
-    ]
-    return float(max(values)) * MS if values else None
+def _most(values: Iterable[Decimal | None], unit: Fraction) -> Fraction | None:
+    return max((Fraction(value) * unit for value in values if value is not None), default=None)
 
 
-def _ttft_s(mine: Sequence[Used]) -> float | None:
-    """TTFT of aggregated options, or of the slowest pair of prefill and decode."""
-    own = _slowest_s(mine, "ttft_ms", "decode")
-    transfers = [item.option.transfer_s for item in mine if item.option.transfer_s is not None]
-    return own + float(max(transfers, default=Fraction(0))) if own is not None else None
+def _ttfts_s(mine: Sequence[Used]) -> Iterator[Fraction]:
+    """Of aggregated options their own; of disaggregated ones that of every pair."""
+    options = [item.option for item in mine]
+    for item in mine:
+        if item.option.role == "serve":
+            yield from (Fraction(row.ttft_ms) / 1000 for row in item.rows if row.ttft_ms is not None)
+        elif item.option.role == "prefill":
+            pairs = [pair_ttft_s(item.option, other) for other in options if other.role == "decode"]
+            yield from (ttft_s for ttft_s in pairs if ttft_s is not None)
 
 
 def removed(solved: Solved, problem: Problem) -> tuple[Removal, ...]:
@@ -98,6 +107,6 @@ def _row_value(row: WorkerRow, metric: str) -> float:
     if metric == "vram":
         return float(row.memory_fraction or 0)
     if metric == "itl":
-        return float(row.itl_ms or 0) * MS
-    transfer = (row.transfer_ms or 0) if row.role == "prefill" else 0
-    return float((row.ttft_ms or 0) + transfer) * MS
+        return seconds(row.itl_ms or _NONE)
+    transfer = (row.transfer_ms or _NONE) if row.role == "prefill" else _NONE
+    return seconds((row.ttft_ms or _NONE) + transfer)

@@ -185,8 +185,13 @@ def broken_pairs(used: Sequence[Option], coupling: Coupling) -> Iterator[str]:
         for decode in (o for o in used if o.role == "decode"):
             if prefill.kv and decode.kv and prefill.kv != decode.kv:
                 yield f"kv: {prefill.id} has {prefill.kv}, {decode.id} has {decode.kv}"
-            if limit_s is None or prefill.ttft_s is None:
-                continue
-            hand_over = max(prefill.transfer_s or Fraction(0), decode.transfer_s or Fraction(0))
-            if prefill.ttft_s + hand_over > limit_s:
+            ttft_s = pair_ttft_s(prefill, decode)
+            if limit_s is not None and ttft_s is not None and ttft_s > limit_s:
                 yield f"ttft:{coupling.workload}: {prefill.id} with {decode.id}"
+
+
+def pair_ttft_s(prefill: Option, decode: Option) -> Fraction | None:
+    """Time to first token of a pair, with the slower hand-over of the two; None where nobody states one."""
+    if prefill.ttft_s is None:
+        return None
+    return prefill.ttft_s + max(prefill.transfer_s or Fraction(0), decode.transfer_s or Fraction(0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -10,11 +9,10 @@ from fractions import Fraction
 
 from planner.candidates.demand import spares
 from planner.errors import Fault, InputError, input_error, nearest
+from planner.performance.measured_view import View, unread_rows, workload_faults
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Role, Supply
 from planner.schema.problem import Fleet, Problem, Workload
 from planner.schema.workers import MeasuredCase, WorkerRow, WorkerTable
-
-ONE_BUCKET = "all"
 
 
 def measured_case(
@@ -34,122 +32,11 @@ def measured_case(
         )
     if problem.fleet.max_power is not None:
         faults.append(Fault("fleet", "max_power", "a limit", "no such key: a table states no power"))
-    faults.extend(_name_faults(problem, table))
-    views = [_View(problem, workload, table, faults) for workload in problem.workloads]
+    faults.extend(workload_faults(problem, table))
+    views = [View(problem, workload, table, faults) for workload in problem.workloads]
     if faults:
         raise InputError(faults)
     return _case(problem, table, views, _Supplies(problem.fleet, table, node_sizes or {}))
-
-
-def _name_faults(problem: Problem, table: WorkerTable) -> Iterator[Fault]:
-    workloads = [workload.name for workload in problem.workloads]
-    if table.shares is not None and len(workloads) > 1:
-        yield Fault(
-            "workloads",
-            "",
-            f"{len(workloads)} workloads",
-            "one workload: the file of workers states one demand",
-        )
-    for row in table.rows:
-        if row.workload is not None and row.workload not in workloads:
-            yield Fault(
-                row.where,
-                "workload",
-                f'"{row.workload}"',
-                f"one of {', '.join(workloads)}",
-                nearest(row.workload, workloads),
-            )
-
-
-class _View:
-    """The table as one workload sees it."""
-
-    def __init__(self, problem: Problem, workload: Workload, table: WorkerTable, faults: list[Fault]) -> None:
-        self.workload, self.fleet = workload, problem.fleet
-        self.rows = [row for row in table.rows if row.workload in (None, workload.name)]
-        if problem.fleet.accelerators is not None:
-            self.rows = [row for row in self.rows if row.gpu in problem.fleet.accelerators]
-        self.shares = self._shares(table, faults)
-        self.rate_rps = table.rate_rps if table.rate_rps is not None else _peak(workload, faults)
-        self.explicit_modes = problem.search.modes if "modes" in problem.search.model_fields_set else None
-        self._check_buckets(problem, faults)
-
-    def _shares(self, table: WorkerTable, faults: list[Fault]) -> dict[str, Fraction]:
-        if table.shares is not None:
-            return table.shares
-        if self.workload.buckets is not None:
-            total = sum(map(Fraction, self.workload.buckets.values()), Fraction(0))
-            return {name: Fraction(share) / total for name, share in self.workload.buckets.items()}
-        names = list(dict.fromkeys(row.bucket for row in self.rows if row.bucket is not None))
-        if len(names) > 1:
-            faults.append(
-                Fault(f"workload {self.workload.name}", "buckets", "no shares",
-                      f"a share for each bucket of the table: {', '.join(names[:10])}",
-                      f"buckets: {{{names[0]}: …}}")
-            )  # fmt: skip
-        return {names[0] if names else ONE_BUCKET: Fraction(1)}
-
-    def _check_buckets(self, problem: Problem, faults: list[Fault]) -> None:
-        everywhere = {name for w in problem.workloads for name in (w.buckets or ())} | set(self.shares)
-        for row in self.rows:
-            if row.bucket is None and len(self.shares) > 1:
-                faults.append(
-                    Fault(
-                        row.where, "bucket", "nothing", f"one of {', '.join(self.shares)}: there are several"
-                    )
-                )
-            elif row.bucket is not None and row.bucket not in (self.shares if row.workload else everywhere):
-                known = list(self.shares)
-                faults.append(
-                    Fault(
-                        row.where,
-                        "bucket",
-                        f'"{row.bucket}"',
-                        f"one of {', '.join(known)}",
-                        nearest(row.bucket, known),
-                    )
-                )
-        keys: dict[tuple[object, ...], WorkerRow] = {}
-        for row in self.rows:
-            other = keys.setdefault((row.option, row.role, row.bucket or next(iter(self.shares))), row)
-            if other is not row:
-                faults.append(
-                    Fault(
-                        row.where,
-                        "option",
-                        f'"{row.option}" again',
-                        f"one row per bucket, as in {other.where}",
-                    )
-                )
-
-    def roles(self) -> tuple[Role, ...]:
-        """Roles of the ways to serve it that the table offers and the problem allows."""
-        roles = {row.role for row in self.rows}
-        split: tuple[Role, ...] = ("prefill", "decode")
-        ways: list[tuple[Role, ...]] = [("serve",)] if "serve" in roles else []
-        if roles & set(split):
-            ways.append(split)
-        if len(ways) == 2 and self.explicit_modes is not None:
-            kept = {"aggregated": ("serve",), "disaggregated": split}
-            ways = [way for way in ways if way in [kept[mode] for mode in self.explicit_modes]]
-        return tuple(itertools.chain.from_iterable(ways)) or ("serve",)
-
-
-def _peak(workload: Workload, faults: list[Fault]) -> Fraction:
-    demand = workload.demand
-    if demand.peak_rps is not None:
-        return Fraction(demand.peak_rps)
-    if demand.hourly_rps is not None:
-        return Fraction(max(demand.hourly_rps))
-    faults.append(
-        Fault(
-            f"workload {workload.name}",
-            "demand.trace",
-            "a trace",
-            "peak_rps or hourly_rps with a table of workers",
-        )
-    )
-    return Fraction(0)
 
 
 class _Supplies:
@@ -211,7 +98,7 @@ class _Supplies:
 def _case(
     problem: Problem,
     table: WorkerTable,
-    views: Sequence[_View],
+    views: Sequence[View],
     supplies: _Supplies,
 ) -> MeasuredCase:
     excluded: list[tuple[WorkerRow, tuple[str, ...]]] = []
@@ -223,12 +110,12 @@ def _case(
         roles = view.roles()
         for role in roles:
             for name, mine in _grouped(view.rows, role).items():
-                option = _option(view, role, name, mine, supplies, excluded)
+                option, kept = _option(view, role, name, mine, supplies, excluded)
                 options.append(option)
-                rows[option.id] = tuple(mine)
+                rows[option.id] = kept
             demands.append(_demand(problem, view, role))
         if "prefill" in roles:
-            couplings.append(Coupling(view.workload.name, _limit_s(view.workload, "ttft")))
+            couplings.append(Coupling(view.workload.name, limit_s(view.workload, "ttft")))
     used = {option.supply for option in options}
     limits = Limits(
         {**table.stock_gpus, **problem.fleet.stock},
@@ -239,7 +126,10 @@ def _case(
     bought = tuple(supply for supply in supplies.found.values() if supply.id in used)
     question = ChoiceProblem(tuple(options), bought, tuple(demands), limits, tuple(couplings))
     return MeasuredCase(
-        question, rows, tuple(excluded), (*table.notes, *_unchecked(problem), *_unread(problem, table))
+        question,
+        rows,
+        tuple(excluded),
+        (*table.notes, *_unchecked(problem), *_unread(problem, table), *unread_rows(problem, table)),
     )
 
 
@@ -252,14 +142,14 @@ def _grouped(rows: Iterable[WorkerRow], role: Role) -> dict[str, list[WorkerRow]
 
 
 def _option(
-    view: _View,
+    view: View,
     role: Role,
     name: str,
     rows: Sequence[WorkerRow],
     supplies: _Supplies,
     excluded: list[tuple[WorkerRow, tuple[str, ...]]],
-) -> Option:
-    """One option: its rates on the buckets that it may serve."""
+) -> tuple[Option, tuple[WorkerRow, ...]]:
+    """One option: its rates on the buckets that it may serve, and the rows of these."""
     first = rows[0]
     supply = supplies.of(first)
     by_bucket = {row.bucket or next(iter(view.shares)): row for row in rows}
@@ -273,7 +163,7 @@ def _option(
         rates.append(Fraction(row.max_rps) if row is not None and usable else Fraction(0))
         if row is not None and usable and row.max_rps > 0:
             kept.append(row)
-    return Option(
+    option = Option(
         id=f"{view.workload.name}/{role}/{name}",
         workload=view.workload.name,
         role=role,
@@ -287,6 +177,7 @@ def _option(
         kv=first.kv if role != "serve" else None,
         label=name,
     )
+    return option, tuple(kept)
 
 
 def _slowest_s(values_ms: Iterable[Decimal | None]) -> Fraction | None:
@@ -294,18 +185,18 @@ def _slowest_s(values_ms: Iterable[Decimal | None]) -> Fraction | None:
     return max(known) if known else None
 
 
-def _breaks(view: _View, row: WorkerRow) -> list[str]:
+def _breaks(view: View, row: WorkerRow) -> list[str]:
     """Ids of the constraints that a row breaks by itself."""
     name = view.workload.name
     broken = []
     if row.role != "decode" and row.ttft_ms is not None:
         own_s = Fraction(row.ttft_ms + ((row.transfer_ms or 0) if row.role == "prefill" else 0)) / 1000
-        limit_s = _limit_s(view.workload, "ttft")
-        if limit_s is not None and own_s > limit_s:
+        most_s = limit_s(view.workload, "ttft")
+        if most_s is not None and own_s > most_s:
             broken.append(f"ttft:{name}")
     if row.role != "prefill" and row.itl_ms is not None:
-        limit_s = _limit_s(view.workload, "itl")
-        if limit_s is not None and Fraction(row.itl_ms) / 1000 > limit_s:
+        most_s = limit_s(view.workload, "itl")
+        if most_s is not None and Fraction(row.itl_ms) / 1000 > most_s:
             broken.append(f"itl:{name}")
     headroom = view.fleet.headroom_of(view.workload)
     if row.memory_fraction is not None and row.memory_fraction > 1 - headroom.memory:
@@ -313,7 +204,7 @@ def _breaks(view: _View, row: WorkerRow) -> list[str]:
     return broken
 
 
-def _limit_s(workload: Workload, metric: str) -> Fraction | None:
+def limit_s(workload: Workload, metric: str) -> Fraction | None:
     """The tightest limit of a metric, whatever its percentile."""
     values = [value for name, value in workload.slo if name.startswith(f"{metric}_") and value is not None]
     return Fraction(min(values)) if values else None
@@ -334,6 +225,9 @@ def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:
     for name in problem.fleet.stock:
         if name not in gpus:
             yield f"fleet.stock: no row of the table has {name}, so its stock limits nothing"
+    for name in problem.fleet.accelerators or ():
+        if name not in gpus:
+            yield f"fleet.accelerators: no row of the table has {name}"
     rate = table.rate_rps
     for workload in problem.workloads if rate is not None else ():
         stated = workload.demand.peak_rps
@@ -344,7 +238,7 @@ def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:
             )
 
 
-def _demand(problem: Problem, view: _View, role: Role) -> PoolDemand:
+def _demand(problem: Problem, view: View, role: Role) -> PoolDemand:
     workload, fleet = view.workload, problem.fleet
     headroom = fleet.headroom_of(workload)
     total = view.rate_rps * (1 + Fraction(headroom.capacity))

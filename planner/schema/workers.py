@@ -54,7 +54,7 @@ class MeasuredCase:
 
     problem: ChoiceProblem
     rows: dict[str, tuple[WorkerRow, ...]]
-    """Rows of every option, by its id in the problem."""
+    """By option id the rows that it may serve: those that break a limit by themselves are left out."""
     excluded: tuple[tuple[WorkerRow, tuple[str, ...]], ...]
     """Rows left out, each with the ids of the constraints that it breaks by itself."""
     warnings: tuple[str, ...] = ()

@@ -1,9 +1,11 @@
 """Every number of a plan that follows from others is added up again by hand."""
 
+import json
 import math
 from decimal import Decimal
 
 import pytest
+from documents import contradictions
 from solved_problems import catalog, random_problem, solved
 
 SEEDS = range(100, 124)
@@ -37,6 +39,10 @@ def share_of(text):
 def seconds(text):
     number, unit = text.split()
     return float(number) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}[unit]
+
+
+def test_the_document_does_not_contradict_itself(feasible):
+    assert list(contradictions(json.loads(feasible.model_dump_json()))) == []
 
 
 def test_pools_add_up_to_the_cost(feasible):

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 import yaml
+from documents import contradictions
 from extreme_problems import extreme_problem
 
 from planner.app.plan import solve_problem
@@ -52,6 +53,7 @@ def check_plan(plan):
     else:
         assert not plan.pools
         assert plan.cost_usd_per_hour is None
+    assert list(contradictions(document)) == []
     plan_text.view(plan)
 
 

@@ -15,7 +15,8 @@ from planner.app.fleet.suppliers import apis_of
 from planner.app.fleet.tokens import RequestTokens, at_one_rps, stated_tokens
 from planner.app.study import NOTHING, Granted, Posed, Study
 from planner.loaders.traces import read_trace
-from planner.performance.measured import ONE_BUCKET, measured_case
+from planner.performance.measured import measured_case
+from planner.performance.measured_view import ONE_BUCKET, shares_of
 from planner.schema.choice import ChoiceProblem
 from planner.schema.fleet import FleetProblem, Site
 from planner.schema.problem import Problem, Workload
@@ -112,16 +113,14 @@ def measured_fleet(
     for workload in problem.workloads:
         named = workload.lengths.trace if workload.lengths is not None else None
         trace = read_trace(study.folder / named) if named is not None else None
-        buckets = workload.buckets or table.shares or _buckets(table, workload)
-        tokens[workload.name] = stated_tokens(workload, buckets, trace)
+        tokens[workload.name] = stated_tokens(workload, shares_of(table, workload), trace)
 
     def written(workload: Workload) -> float | None:
         found = tokens[workload.name]
         if found is None:
             return None
-        shares = workload.buckets or table.shares or dict.fromkeys(found, 1)
-        total = sum(float(share) for share in shares.values())
-        return sum(found[name].output_tokens * float(share) for name, share in shares.items()) / total
+        shares = shares_of(table, workload)
+        return sum(found[name].output_tokens * float(share) for name, share in shares.items())
 
     rated = shadow(with_rates(problem, written))
     case = measured_case(rated, _priced_by_supply(problem, table), node_sizes)
@@ -138,11 +137,6 @@ def measured_fleet(
     if problem.search.length_classes != "one":
         lines = (*lines, "search.length_classes is not read: the classes are the buckets of the table")
     return FleetCase(problem, question, peaks, means, tokens, carried, measured=case, warnings=lines)
-
-
-def _buckets(table: WorkerTable, workload: Workload) -> dict[str, int]:
-    mine = [row.bucket for row in table.rows if row.workload in (None, workload.name)]
-    return dict.fromkeys([name for name in mine if name is not None] or [ONE_BUCKET], 1)
 
 
 def _priced_by_supply(problem: Problem, table: WorkerTable) -> WorkerTable:

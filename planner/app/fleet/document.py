@@ -21,7 +21,7 @@ from planner.app.fleet.routing import routes
 from planner.app.fleet.states import fleet_states
 from planner.app.guardrails import guardrails, shared_guardrails
 from planner.app.measured_plan import MEASURED_CONFIDENCE
-from planner.app.measured_reasons import latency_states
+from planner.app.measured_reasons import table_states
 from planner.app.pools_apart import pd_ratio
 from planner.app.run import Run
 from planner.app.states import service_states
@@ -197,7 +197,11 @@ def _described(
     """Documents of the pools, states of latency and memory, guardrails by workload."""
     if case.posed is None:
         documents, used = measured_pools(case, pools)
-        return documents, latency_states(case.problem, used), {}
+        hours = [
+            [item for pool, item in zip(pools, used, strict=True) if pool.counts[t]]
+            for t in range(case.question.periods)
+        ]
+        return documents, table_states(case.problem, hours), {}
     documents, cases = predicted_pools(case, pools, catalog)
     served = {
         name: item

@@ -85,3 +85,61 @@ def test_a_relaxed_share_can_be_fed_back_with_its_unit(tmp_path):
     assert (change.to, change.unit) == (0.9005, "fraction")
     after = problem.whatif({change.path: f"{change.to} {change.unit}"}).after
     assert after.cost_usd_per_hour == moved["max_utilization"].cost_usd_per_hour == 6.0
+
+
+BUCKETS = "{ttft_p99: 500 ms, itl_p99: 50 ms}, buckets: {a: 0.5, b: 0.5}"
+
+
+def test_an_option_left_out_of_one_bucket_does_not_report_its_latency_there(tmp_path):
+    """``one`` breaks both limits on b, so it serves a; what it waits on b is nobody's wait."""
+    rows = [
+        "one,,a,,h100,1,3,10,499.9,49.9,0.9,,",
+        "one,,b,,h100,1,3,10,900,90,0.95,,",
+        "two,,b,,h100,1,3,10,100,10,,,",
+    ]
+    found = plan(tmp_path, rows, slo=BUCKETS)
+    states = {state.id: (state.value, state.slack >= 0) for state in found.constraints}
+    assert states == {"ttft:w": (0.4999, True), "itl:w": (0.0499, True), "vram:w": (0.9, True)}
+    assert [pool.ttft_s for pool in found.pools] == [{"p99": 0.4999}, {"p99": 0.1}]
+    assert [(route.bucket, route.pool) for route in found.routing] == [("a", "w/serve/1"), ("b", "w/serve/2")]
+
+
+def test_the_slowest_pair_is_stated_not_the_slowest_halves(tmp_path):
+    """Late with a short hand-over, and early with a long one: no pair takes 400 + 300 ms."""
+    rows = [
+        "late,,a,prefill,h100,1,3,5,400,,,,100",
+        "early,,b,prefill,h100,1,3,5,200,,,,300",
+        "d,,a,decode,h100,1,3,10,,20,,,",
+        "d,,b,decode,h100,1,3,10,,20,,,",
+    ]
+    found = plan(tmp_path, rows, slo=BUCKETS)
+    (ttft,) = (state for state in found.constraints if state.id == "ttft:w")
+    assert (ttft.value, ttft.slack, ttft.binding) == (0.5, 0.0, True)
+
+
+def test_a_value_at_its_limit_is_within_it(tmp_path):
+    """1100.1 ms x 0.001 is more than 1.1001 in floats."""
+    found = plan(tmp_path, ["a,,,,h100,1,3,10,1100.1,,,,"], slo="{ttft_p99: 1100.1 ms}")
+    (state,) = found.constraints
+    assert (state.value, state.slack) == (1.1001, 0.0)
+
+
+def test_rows_that_nobody_asks_for_are_left_out_and_named(tmp_path):
+    rows = [
+        "one,w,a,,h100,1,3,10,100,10,,,",
+        "one,w,b,,h100,1,3,10,100,10,,,",
+        "one,w,night,,h100,1,3,1,900,10,,,",
+        "one,other,,,h100,1,3,1,900,10,,,",
+    ]
+    found = plan(tmp_path, rows, slo=BUCKETS)
+    assert (found.cost_usd_per_hour, found.pools[0].ttft_s) == (3.0, {"p99": 0.1})
+    assert [text for text in found.warnings if "not read" in text] == [
+        "rows of the table for workload other are not read: the problem has none",
+        "rows of the table for bucket night are not read: no workload asks for them",
+    ]
+
+
+def test_a_workload_without_buckets_reads_the_rows_without_one(tmp_path):
+    rows = ["one,,,,h100,1,3,10,,,,,", "one,,x,,h100,1,3,1,,,,,", "one,,y,,h100,1,3,1,,,,,"]
+    found = plan(tmp_path, rows)
+    assert (found.cost_usd_per_hour, found.routing[0].bucket) == (3.0, "all")
