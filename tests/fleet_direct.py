@@ -17,6 +17,7 @@ class Direct:
         self.g = {}
         self.api_usd = defaultdict(list)
         self.levels = {}
+        self.day = {}
         for t in range(problem.periods):
             for line in problem.lines:
                 units = self.s.IntVar(0, 10_000, "")
@@ -31,6 +32,14 @@ class Direct:
                 self._workload(name, t)
             self._balance(t)
         self._limits()
+        for group in {group for group, _ in self.day}:
+            self.s.Add(self.s.Sum([one for (mine, _), one in self.day.items() if mine == group]) <= 1)
+
+    def _all_day(self, group, name, binary):
+        """Of a group one is taken for all periods."""
+        if (group, name) not in self.day:
+            self.day[group, name] = self.s.BoolVar("")
+        self.s.Add(binary <= self.day[group, name])
 
     def add(self, terms, low=None, high=None):
         total = self.s.Sum([f * v for f, v in terms]) if terms else 0
@@ -55,13 +64,15 @@ class Direct:
             for t in range(count):
                 self.levels[d.workload, t] = self.s.Sum(into[t])
 
-    def _workload(self, name, t):
+    def _workload(self, name, t):  # noqa: C901 one sentence after the other
         p, s = self.p, self.s
         pools = [d for d in p.demands if d.workload == name]
         apis = [api for api in p.apis if api.workload == name]
         level = self.levels.get((name, t), 1)
         ways = sorted({"serve" if d.role == "serve" else "split" for d in pools})
         active = {way: s.BoolVar("") for way in ways}
+        for way, one in () if all(d.mix for d in pools) else active.items():
+            self._all_day(name, way, one)
         total = s.Sum(list(active.values()))
         s.Add(total <= 1) if apis else s.Add(total == 1)
         buckets = range(len(pools[0].buckets))
@@ -106,7 +117,8 @@ class Direct:
         s.Add(total >= least * active)
         s.Add(total <= most * len(options) * active)
         if not d.mix:
-            s.Add(s.Sum(list(use.values())) <= 1)
+            for name, one in use.items():
+                self._all_day(d.pool, name, one)
         for o in options:
             if o.replicas_from > 1:
                 s.Add(total >= o.replicas_from * use[o.id])

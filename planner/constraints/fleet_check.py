@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.constraints.fleet_check_market import broken_market, broken_purchases
-from planner.constraints.fleet_check_pools import broken_workloads
+from planner.constraints.fleet_check_pools import broken_layouts, broken_workloads
 from planner.constraints.fleet_check_waiting import broken_levels
 from planner.schema.choice import Objective
 from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice
@@ -98,6 +98,7 @@ def broken(problem: FleetProblem, choice: FleetChoice) -> list[str]:
     for t, period in enumerate(choice.periods):
         found = [*broken_purchases(problem, period), *broken_workloads(problem, period, t)]
         faults.extend(f"period {t}: {fault}" for fault in found)
+    faults.extend(broken_layouts(problem, choice.periods))
     faults.extend(broken_levels(problem, choice.periods))
     totals = [(one.usd, one.gpus, one.power_w) for one in total.periods]
     faults.extend(broken_market(problem, choice.periods, totals))

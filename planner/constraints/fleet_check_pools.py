@@ -71,6 +71,19 @@ def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Ite
             yield f"way: {option.id} serves nothing"
 
 
+def broken_layouts(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> Iterator[str]:
+    """Pools without mixing that change their option from one period to another, and ways that change."""
+    used = {name for period in periods for (name, _), count in period.counts.items() if count}
+    for demand in problem.demands:
+        mine = [option.id for option in problem.options if option.pool == demand.pool and option.id in used]
+        if problem.periods > 1 and not demand.mix and len(mine) > 1:
+            yield f"mix: {demand.workload}/{demand.role} uses {len(mine)} options over the periods"
+    for workload in sorted({demand.workload for demand in problem.demands}):
+        roles = {o.role for o in problem.options if o.workload == workload and o.id in used}
+        if problem.one_layout(workload) and "serve" in roles and len(roles) > 1:
+            yield f"mix: {workload} is served in two ways"
+
+
 def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: int) -> _Pool:
     mine = {option.id: option for option in problem.options if option.pool == demand.pool}
     placed = {place: count for place, count in period.counts.items() if place[0] in mine and count}

@@ -125,7 +125,7 @@ class FleetDemand:
     spares: Spares = NO_SPARES
     """``zones``, ``providers``: any n of them may be lost, with every replica that stands there."""
     mix: bool = True
-    """False: one option in a period."""
+    """False: one option, the same in all periods; its workload is served in one way all day."""
     sites: tuple[Site, ...] | None = None
     """Residency: sites that may be used; None: all."""
     deferrable: Deferrable | None = None
@@ -136,7 +136,7 @@ class FleetDemand:
         return (self.workload, self.role)
 
     def in_period(self, period: int) -> PoolDemand:
-        """The demand of one period (at level 1)."""
+        """The demand of one period (at level 1); that ``mix`` ties it to the others is not in it."""
         return PoolDemand(
             self.workload,
             self.role,
@@ -229,7 +229,8 @@ class FleetProblem:
         balance   sum room_gpus N <= sum (1 - reserve) G               for every host and site
         bought    unit_gpus | G;  G <= max_gpus;  reserved: the same G in all periods
 
-    besides spares, limits, couplings and ways (as in `ChoiceProblem`, in each period on its own).
+    besides spares, limits, couplings and ways (as in `ChoiceProblem`, in each period on its own), and the
+    layouts that ``mix: false`` holds over all periods.
     """
 
     periods: int
@@ -242,6 +243,10 @@ class FleetProblem:
     couplings: tuple[Coupling, ...] = ()
     apis: tuple[Api, ...] = ()
     starts: tuple[StartCharge, ...] = ()
+
+    def one_layout(self, workload: str) -> bool:
+        """Several periods, and one way of serving for all of them, with pools that do not change options."""
+        return self.periods > 1 and any(not d.mix for d in self.demands if d.workload == workload)
 
     def sites_of(self, option: Option) -> tuple[Site, ...]:
         """Sites with GPUs of the option's host that residency allows, in a fixed order."""

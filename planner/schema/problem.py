@@ -333,7 +333,7 @@ class Search(Noun):
     batched_tokens: tuple[Positive, ...] | None = None
     """Chunk of chunked prefill; default: the engine's."""
     mix: bool = True
-    """Several options for one workload; false: one option per workload and role."""
+    """Several options for one workload; false: one option per workload and role, in all hours."""
     length_classes: Literal["one", "stated", "auto"] | Annotated[int, Field(ge=1, le=20, strict=True)] = "one"
     """Classes of prompts that may go to different pools: none, the buckets that ``lengths`` states, as many
     as pay for an error of at most 1 % of the cost, or so many of equal work."""

@@ -30,7 +30,8 @@ def barred_ways(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
 
     Ids (``unservable:W/B``) are given for workloads that have no way left in some period: buckets with
     demand that no option of some pool serves. An outside supplier serves every bucket; deferrable work may
-    wait for a period in which it can be served.
+    wait for a period in which it can be served. Where one layout serves all periods, a way that is closed in
+    one of them is closed in all.
     """
     unserved = _unserved(problem)
     outside = {api.workload for api in problem.apis}
@@ -38,17 +39,24 @@ def barred_ways(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
     ids: dict[str, None] = {}
     for workload in sorted({d.workload for d in problem.demands} - outside):
         mine = [demand for demand in problem.demands if demand.workload == workload]
-        stuck: list[list[str]] = []
-        for t in range(problem.periods):
-            missing = {demand.pool: _missing(demand, unserved[demand.pool], t) for demand in mine}
-            closed = {_way(demand) for demand in mine if missing[demand.pool]}
-            barred |= {(workload, way, t) for way in closed}
-            if closed == {_way(demand) for demand in mine}:
-                stuck.append([bucket for buckets in missing.values() for bucket in buckets])
         waits = all(demand.deferrable is not None for demand in mine)
+        stuck: list[list[str]] = []
+        for part in _tied(problem, workload, waits=waits):
+            missing = [(_way(d), b) for d in mine for t in part for b in _missing(d, unserved[d.pool], t)]
+            closed = {way for way, _ in missing}
+            barred |= {(workload, way, t) for way in closed for t in part}
+            if closed == {_way(demand) for demand in mine}:
+                stuck.append([bucket for _, bucket in missing])
         if stuck and (not waits or len(stuck) == problem.periods):
             ids |= dict.fromkeys(f"unservable:{workload}/{bucket}" for row in stuck for bucket in row)
     return barred, tuple(ids)
+
+
+def _tied(problem: FleetProblem, workload: str, *, waits: bool) -> list[tuple[int, ...]]:
+    """Periods that are served in the same way: all of them, or each on its own."""
+    every = tuple(range(problem.periods))
+    # Work that may wait need not be served in every period.
+    return [every] if problem.one_layout(workload) and not waits else [(t,) for t in every]
 
 
 def _way(demand: FleetDemand) -> Way:

@@ -334,3 +334,35 @@ def test_windows_equal_a_largest_flow(seed):
     flow = nx.maximum_flow_value(graph, "source", "sink")
     work = Deferrable(tuple(map(F, arrivals)), deadline)
     assert in_time(work, list(map(F, levels))) == (flow == sum(arrivals))
+
+
+def test_one_layout_for_all_periods():
+    """Another option, or another way of serving, in another hour is a second layout."""
+    question = problem()
+    demands = tuple(replace(d, demand_rps=((F(1), F(1)),) * 2, mix=False) for d in question.demands)
+    question = replace(question, demands=demands)
+
+    def hour(option):
+        served = tuple(Share("w", "serve", bucket, option, F(1)) for bucket in ("a", "b"))
+        return PeriodChoice({(option, HERE): 2}, {"g/owned": 8}, served)
+
+    assert faults(question, [hour("large"), hour("large")]) == []
+    assert faults(question, [hour("large"), hour("small")]) == [
+        "mix: w/serve uses 2 options over the periods"
+    ]
+    free = replace(question, demands=tuple(replace(d, mix=True) for d in demands))
+    assert faults(free, [hour("large"), hour("small")]) == []
+
+
+def test_one_way_of_serving_for_all_periods():
+    question = split()
+    demands = tuple(replace(d, demand_rps=((F(4),),) * 2, mix=False) for d in question.demands)
+    question = replace(question, periods=2, demands=demands)
+
+    def hour(*names):
+        roles = {"all": "serve", "pre": "prefill", "dec": "decode"}
+        served = tuple(Share("w", roles[name], "all", name, F(1)) for name in names)
+        return PeriodChoice({(name, HERE): 1 for name in names}, {"g/owned": 2}, served)
+
+    assert faults(question, [hour("pre", "dec"), hour("pre", "dec")]) == []
+    assert faults(question, [hour("pre", "dec"), hour("all")]) == ["mix: w is served in two ways"]

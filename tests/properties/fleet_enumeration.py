@@ -17,7 +17,55 @@ ZERO = Fraction(0)
 
 
 def best_value(problem):
-    """The smallest objective of any plan, or None."""
+    """The smallest objective of any plan, or None: the best of all layouts that hold for the whole day."""
+    values = [_best_of(layout) for layout in _layouts(problem)]
+    return min((value for value in values if value is not None), default=None)
+
+
+def _layouts(problem):
+    """The problem with every choice of one way and one option for the pools that do not mix."""
+    chosen = []
+    for workload in sorted({demand.workload for demand in problem.demands}):
+        mine = [demand for demand in problem.demands if demand.workload == workload]
+        if problem.periods > 1 and not all(demand.mix for demand in mine):
+            chosen.append([kept for way in _ways(mine) for kept in _kept(problem, way)])
+    for combo in itertools.product(*chosen):
+        gone = {name for _, dropped in combo for name in dropped}
+        demands = {demand.pool for kept, _ in combo for demand in kept}
+        ours = {workload for workload, _ in demands}
+        yield dataclasses.replace(
+            problem,
+            options=tuple(o for o in problem.options if o.id not in gone),
+            demands=tuple(d for d in problem.demands if d.workload not in ours or d.pool in demands),
+        )
+
+
+def _ways(demands):
+    serve = [demand for demand in demands if demand.role == "serve"]
+    apart = [demand for demand in demands if demand.role != "serve"]
+    return [way for way in (serve, apart) if way]
+
+
+def _kept(problem, demands):
+    """Demands of one way, and the options that are left out, for every choice of one option."""
+    pools = []
+    for demand in demands:
+        names = [option.id for option in problem.options if option.pool == demand.pool]
+        pools.append(
+            [[n for n in names if n != name] for name in names or [None]] if not demand.mix else [[]]
+        )
+    others = [o.id for o in problem.options if o.workload == demands[0].workload]
+    others = [
+        n
+        for n in others
+        if not any(o.id == n and o.pool in [d.pool for d in demands] for o in problem.options)
+    ]
+    for dropped in itertools.product(*pools):
+        yield demands, [*others, *(name for part in dropped for name in part)]
+
+
+def _best_of(problem):
+    """The smallest objective of any plan that chooses options period by period."""
     rooms = [_rooms(problem, t) for t in range(problem.periods)]
     if any(not room for room in rooms):
         return None

@@ -11,6 +11,7 @@ from fleet_problems import random_fleet
 
 from planner.constraints.fleet_check import bill, broken
 from planner.solver.fleet_cp.solve import solve_cp
+from planner.solver.fleet_mip.solve import solve_mip
 
 FLEETS = 600
 
@@ -50,3 +51,18 @@ def test_any_plan_and_the_settled_plan_agree_with_the_optimum(seed):
 
 
 PARTS = ("options", "hosts", "lines", "demands", "couplings", "starts")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_one_layout_for_the_day_is_the_best_of_all_layouts(seed):
+    """Without mixing the hours share options and way; both engines find the cheapest such day."""
+    rng = random.Random(20_000 + seed)
+    problem = random_fleet(rng)
+    while problem.periods == 1:
+        problem = random_fleet(rng)
+    demands = tuple(replace(demand, mix=rng.random() < 0.2) for demand in problem.demands)
+    problem = replace(problem, demands=demands)
+    expected = best_value(problem)
+    for choice in (solve_cp(problem, goal="value"), solve_mip(problem, time_limit_s=20)):
+        assert (choice.status, choice.value) == ("infeasible" if expected is None else "optimal", expected)
+        assert broken(problem, choice) == []

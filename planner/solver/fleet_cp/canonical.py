@@ -82,7 +82,8 @@ def separable(problem: FleetProblem) -> bool:
     """Each period is a problem of its own."""
     reserved = any(line.term == "reserved" for line in problem.lines)
     mean = any(not budget.every_period for budget in problem.limits.budgets)
-    return not (reserved or mean or charged(problem) or problem.limits.must_use)
+    layouts = any(problem.one_layout(demand.workload) for demand in problem.demands)
+    return not (reserved or mean or layouts or charged(problem) or problem.limits.must_use)
 
 
 def only(problem: FleetProblem, period: int) -> FleetProblem:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from planner.schema.choice import Option
+from planner.schema.choice import Option, Pool
 from planner.schema.fleet import FleetLimits, Line
 from planner.solver.covers import Cover, Pooled
-from planner.solver.cp_sat import Expr, total
+from planner.solver.cp_sat import Expr, cp_model, total
 from planner.solver.fleet_cp.bought import FleetPurchases
 from planner.solver.fleet_cp.periods import Periods, original
 from planner.solver.integers import LARGEST_SUM, common_integers
@@ -69,6 +70,35 @@ class PeriodsModel(FleetModel):
                 portions = [price * need for price, need in zip(prices, other.needs, strict=True)]
                 found.append((other, other.cover(portions)))
         return found
+
+    # -- one layout for the day -------------------------------------------------------------------------
+
+    def build(self) -> PeriodsModel:
+        """Post everything that is known before the search."""
+        super().build()
+        grouped: dict[Pool, list[Pooled]] = defaultdict(list)
+        for pool in self.pools:
+            grouped[original(pool.demand.workload), pool.demand.role].append(pool)
+        for (workload, role), pools in grouped.items():
+            demand = next(d for d in self.periods.fleet.demands if d.pool == (workload, role))
+            if len(pools) > 1 and not demand.mix:
+                self._post_one_option(pools)
+            if len(pools) > 1 and self.periods.fleet.one_layout(workload):
+                first = self.active(pools[0])
+                for pool in pools[1:]:
+                    self.cp.add(self.active(pool) == first)
+        return self
+
+    def _post_one_option(self, pools: Sequence[Pooled]) -> None:
+        """One option in use over the periods of a pool."""
+        taken: dict[str, cp_model.IntVar] = {}
+        for pool in pools:
+            for option in (one for one in pool.options if self.upper[one.id]):
+                name = original(option.id)
+                if name not in taken:
+                    taken[name] = self.cp.new_bool_var(f"layout[{name}]")
+                self.cp.add_implication(self.is_used(option), taken[name])
+        self.cp.add_at_most_one(taken.values())
 
     # -- limits -----------------------------------------------------------------------------------------
 

@@ -1,17 +1,19 @@
 """The rows of one block: what the replicas of one workload must carry in its periods.
 
 Written once and used by the whole model, by pricing and by the period search. A block is one period of a
-workload, or all periods of one whose work may wait (levels tie them). Per pool and period:
+workload, or all periods of one whose periods are tied (by levels of work that may wait, or by one layout for
+all of them). Per pool and period:
 
     sum_o y_bo = q_b                       for every bucket with demand; q = 1 without choices
     sum_b y_bo demand_b / rate_bo <= N_o - n u_o        n: spares per option in use (u)
     y_bo <= u_o,  n u_o <= N_o <= most u_o              only where u is needed
+    u_o <= d_o,  sum_o d_o <= 1                         one layout: d is the same in all periods
     sum_k weight_k N_k - loss >= sum_b price_b demand_b q_b    for the cuts of replica spares
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from planner.schema.choice import Way
 from planner.solver.fleet_mip.cuts import Cut
@@ -20,6 +22,28 @@ from planner.solver.fleet_mip.pairs import write_pairs
 from planner.solver.fleet_mip.pool_rows import Block, PoolWriter, Served, Terms
 from planner.solver.fleet_mip.pools import way_of
 from planner.solver.fleet_mip.prepared import Prepared
+
+
+class Day:
+    """What is taken once for all periods of a block: of every group one."""
+
+    def __init__(self, model: Model) -> None:
+        """Nothing taken yet."""
+        self.model = model
+        self.taken: dict[Hashable, dict[Hashable, int]] = {}
+
+    def take_all(self, group: Hashable, columns: Iterable[tuple[Hashable, int]]) -> None:
+        """Binaries of one period by name: 1 only for what the group takes for the day."""
+        mine = self.taken.setdefault(group, {})
+        for name, column in columns:
+            if name not in mine:
+                mine[name] = self.model.column(0, 1, whole=True)
+            self.model.row([(column, 1.0), (mine[name], -1.0)], upper=0)
+
+    def close(self) -> None:
+        """At most one of every group."""
+        for mine in self.taken.values():
+            self.model.row([(column, 1.0) for column in mine.values()], upper=1)
 
 
 class BlockWriter:
@@ -47,8 +71,11 @@ class BlockWriter:
         work_number, periods = prepared.blocks[number]
         block = Block(work_number, periods)
         levels = self._levels(model, block)
+        day = Day(model) if self.prepared.works[work_number].one_layout and len(periods) > 1 else None
         for period in periods:
-            self._period(model, block, period, levels.get(period), allowed)
+            self._period(model, block, period, levels.get(period), allowed, day)
+        if day is not None:
+            day.close()
         return block
 
     def _levels(self, model: Model, block: Block) -> dict[int, int]:
@@ -78,6 +105,7 @@ class BlockWriter:
         period: int,
         level: int | None,
         allowed: frozenset[tuple[int, int]] | None,
+        day: Day | None,
     ) -> None:
         work = self.prepared.works[block.work]
         ways = work.ways
@@ -85,6 +113,8 @@ class BlockWriter:
         active = {way: model.column(0, 1, whole=True) for way in ways} if free else {}
         if free:
             model.row([(a, 1.0) for a in active.values()], 0 if work.apis else 1, 1)
+            if day is not None:
+                day.take_all("way", active.items())
         served = self._served(model, block, period, level, active)
         for number, pool in enumerate(work.pools):
             writer = PoolWriter(
@@ -98,6 +128,8 @@ class BlockWriter:
                 active.get(way_of(pool)),
             )
             writer.write(served[way_of(pool)], allowed)
+            if day is not None and not pool.demand.mix:
+                day.take_all(number, writer.in_use())
         if work.coupling is not None:
             write_pairs(model, work, {k: c for k, c in block.counts.items() if k[0] == period}, work.coupling)
 

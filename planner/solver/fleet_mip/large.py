@@ -123,7 +123,7 @@ class _Large:
     def _sample(self) -> tuple[int, ...]:
         """Periods of which a linear relaxation gives the first prices; none: all."""
         periods = self.prepared.periods
-        if periods < 2 * SAMPLE or all(work.deferrable for work in self.prepared.works):
+        if periods < 2 * SAMPLE or all(work.whole_day for work in self.prepared.works):
             return ()
         return tuple(range(0, periods, -(-periods // SAMPLE)))
 
@@ -230,7 +230,7 @@ class _Large:
         """Search; when that stalls, price again; in the end the whole model, where it may prove something."""
         run, single = self.run, self.prepared.periods == 1
         few = len(self.prepared.works) <= FEW_WORKS
-        tied = bool(self.prepared.problem.starts) or any(w.deferrable for w in self.prepared.works)
+        tied = bool(self.prepared.problem.starts) or any(w.whole_day for w in self.prepared.works)
         search_part = SPARED_SEARCH_PART if single and self.spared else SEARCH_PART
         until = (search_part if single or few else 1.0) * run.limit_s
         stalled = 0

@@ -47,7 +47,7 @@ def whole(
         cuts: rows of the pools.
         allowed: places that may be used, by block.
         least: pricing rows: prices by resource, and by block the proved least of ``sum price * use``.
-        sample: only these periods, without work that may wait; none: all.
+        sample: only these periods, without workloads whose periods are tied; none: all.
     """
     model = Model()
     writer = BlockWriter(prepared, cuts)

@@ -108,6 +108,10 @@ class PoolWriter:
         """Binary column: the option has replicas."""
         return self._at_least(option, 1)
 
+    def in_use(self) -> list[tuple[int, int]]:
+        """Options with the binaries that tell whether they have replicas."""
+        return [(option, self._use(option)) for option in self.of_option]
+
     def _at_least(self, option: int, count: int) -> int:
         """Binary column: the option has so many replicas (it is 1 when it has; it may be 1 without)."""
         if (option, count) not in self.using:

@@ -121,6 +121,16 @@ class Work:
         return next((p.demand.deferrable for p in self.pools if p.demand.deferrable is not None), None)
 
     @property
+    def one_layout(self) -> bool:
+        """No pool changes its option between periods, and the way of serving stays."""
+        return any(not pool.demand.mix for pool in self.pools)
+
+    @property
+    def whole_day(self) -> bool:
+        """Something ties its periods to one another."""
+        return self.one_layout or self.deferrable is not None
+
+    @property
     def most_level(self) -> Fraction:
         """The highest level that any period can have."""
         waits = self.deferrable

@@ -71,12 +71,12 @@ class Prepared:
 
     @cached_property
     def blocks(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Workload and its periods: each on its own, or all together where work may wait."""
+        """Workload and its periods: each on its own, or all together where something ties them."""
         every = tuple(range(self.periods))
         return tuple(
             (number, group)
             for number, work in enumerate(self.works)
-            for group in ([every] if work.deferrable else [(t,) for t in every])
+            for group in ([every] if work.whole_day else [(t,) for t in every])
         )
 
 

@@ -55,6 +55,10 @@ def _enough(
     """The cheapest copies of one option that make up for what is short."""
     pool = prepared.works[prepared.blocks[plan.number][0]].pools[short.pool]
     used = [key for key in plan.counts if key[:2] == (short.period, short.pool)]
+    if not pool.demand.mix:
+        # The option of the other periods is that of this one.
+        places = sorted({place for _, number, place in plan.counts if number == short.pool})
+        used = [(short.period, short.pool, place) for place in places]
     worth = _worth(pool, short)
     heaviest = max((worth[pool.places[place].option] for _, _, place in used), default=0.0)
     found = []

@@ -47,6 +47,25 @@ def test_more_to_choose_from_never_costs_more(tmp_path, looser):
     assert planned(tmp_path, values(**looser)).objective.value <= least + 1e-9
 
 
+def test_without_mixing_the_layout_stays_all_day(tmp_path):
+    """At night two small replicas are cheaper, by day one large: without mixing one of them serves both."""
+    table = "option,gpu,gpus,max_rps\nlarge,h100,4,10\nsmall,a100,1,2\n"
+    lines = [
+        {"gpu": "h100", "term": "on_demand", "usd_per_gpu_h": 2},
+        {"gpu": "a100", "term": "on_demand", "usd_per_gpu_h": 2},
+    ]
+    demand = {"hourly_rps": [2, 10]}
+    problem = {
+        "name": "day", "workers": "workers.csv", "workloads": [{"name": "w", "demand": demand}],
+        "fleet": {"headroom": {"capacity": "0 %"}, "supply": lines},
+    }  # fmt: skip
+    mixed = planned(tmp_path, problem, table)
+    assert (mixed.objective.value, {pool.option for pool in mixed.pools}) == (10.0, {"large", "small"})
+    one = planned(tmp_path, problem | {"search": {"mix": False}}, table)
+    assert (one.objective.value, [pool.option for pool in one.pools]) == (12.0, ["small"])
+    assert [hour.replicas for hour in one.periods] == [{"w/serve/1": 1}, {"w/serve/1": 5}]
+
+
 def test_reserved_gpus_are_one_number_paid_every_hour(tmp_path):
     lines = [
         {"gpu": "h100", "term": "reserved", "usd_per_gpu_h": 2.5},
