@@ -13,7 +13,7 @@ from planner.app.run import Run
 from planner.app.size import refuse_too_large
 from planner.app.states import market_states
 from planner.explain.prefill_decode import prefill_decode_steps
-from planner.loaders.worker_table import read_workers
+from planner.loaders.worker_table import read_worker_files
 from planner.performance.measured import measured_case
 from planner.schema.catalog import Accelerator
 from planner.schema.catalog_index import Catalog
@@ -36,7 +36,7 @@ def plan_from_table(
         InputError: everything wrong with the table, names that do not match the problem, or a demand that
             is too large.
     """
-    with run.step("load", f"reading {problem.workers}"):
+    with run.step("load", f"reading {', '.join(problem.worker_files)}"):
         table, sizes = read_table(problem, folder, catalog)
         case = measured_case(problem, table, sizes)
     refuse_too_large(case.problem, where)
@@ -52,8 +52,7 @@ def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[Worker
     Raises:
         InputError: everything wrong with the table.
     """
-    assert problem.workers is not None
-    table = read_workers(folder / Path(problem.workers).expanduser())
+    table = read_worker_files([folder / Path(name).expanduser() for name in problem.worker_files])
     return table, {name: entry.host.node_size for name, entry in _known(catalog).items()}
 
 

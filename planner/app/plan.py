@@ -12,6 +12,7 @@ from planner.app.fleet.shape import is_fleet
 from planner.app.run import Run
 from planner.app.size import refuse_too_large
 from planner.app.study import Posed, Study
+from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
@@ -68,7 +69,10 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
 
         return fleet_plan(study, problem, run)
     if problem.workers is not None:
-        return measured_plan.plan_from_table(problem, study.folder, study.catalog, run, study.where)
+        try:
+            return measured_plan.plan_from_table(problem, study.folder, study.catalog, run, study.where)
+        except InputError as problems:
+            raise study.placed(problems) from None
     with run.step("evaluate", "evaluating configurations"):
         posed = study.pose(problem)
     refuse_too_large(posed.question, study.where)

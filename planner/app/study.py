@@ -22,7 +22,7 @@ from planner.candidates.options import Placed, options, supplies
 from planner.candidates.space import STAGES_RULE, WHOLE_SERVERS, rule_is_off
 from planner.constraints import planning_rules
 from planner.constraints.registry import admitted, verdicts
-from planner.errors import input_error
+from planner.errors import Fault, InputError, input_error
 from planner.performance.division import LARGEST_ROOM
 from planner.performance.split import Split
 from planner.schema.candidates import BoolArray, Lot
@@ -31,6 +31,7 @@ from planner.schema.choice import ChoiceProblem, Coupling, Option
 from planner.schema.problem import Problem, Workload
 from planner.schema.rules import PlanningRule
 
+_PARTS = ("api", "demand", "fleet", "objective", "redundancy", "start", "tier", "workload", "workloads")
 _NOT_PHYSICS = ("min_replicas", "redundancy")
 _RATES = ("peak_rps", "mean_rps", "hourly_rps")
 
@@ -91,6 +92,14 @@ class Study:
         self._selected: dict[object, Selected] = {}
         self._evaluated: dict[object, Evaluated] = {}
         self._apart: dict[object, Split | None] = {}
+
+    def placed(self, problems: InputError) -> InputError:
+        """The same faults; those that name a part of the problem name its file too."""
+        return InputError([self._placed(fault) for fault in problems.faults])
+
+    def _placed(self, fault: Fault) -> Fault:
+        part = fault.where.split(" ")[0].split("[")[0]
+        return replace(fault, where=f"{self.where}: {fault.where}") if part in _PARTS else fault
 
     def pose(self, problem: Problem, granted: Granted = NOTHING) -> Posed:
         """The question that a problem asks, without the constraints that are lifted.

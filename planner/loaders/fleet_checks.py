@@ -139,7 +139,7 @@ class _Look:
         """Today's GPUs are known; a bound on changes has a fleet to change."""
         if self.document.at(("fleet", "max_changes")) is not None and self.document.at(("start",)) is None:
             yield self.fault(("fleet", "max_changes"), "a bound on changes", "start: the fleet of today")
-        if isinstance(self.document.at(("workers",)), str):
+        if self.document.at(("workers",)) is not None:
             return
         for number, pool in _items(self.document.at(("start",))):
             name = pool.get("gpu")

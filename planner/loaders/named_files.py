@@ -58,10 +58,13 @@ def laid_out(
     return moved, made
 
 
-def _places(values: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Mappings and keys under which a file may be named."""
-    if isinstance(values, dict) and isinstance(values.get("workers"), str):
+def _places(values: Mapping[str, Any]) -> Iterator[tuple[Any, str | int]]:
+    """Mappings and keys (lists and places) under which a file may be named."""
+    workers = values.get("workers") if isinstance(values, dict) else None
+    if isinstance(workers, str):
         yield values, "workers"
+    elif isinstance(workers, list):
+        yield from ((workers, place) for place in range(len(workers)))
     if isinstance(values, dict) and isinstance(values.get("start"), str):
         yield values, "start"
     for workload in values.get("workloads") or ():

@@ -18,6 +18,7 @@ from planner.loaders.messages import show
 from planner.loaders.places import Key, dotted
 from planner.loaders.yaml_source import Document
 from planner.schema.catalog_index import Catalog, folded
+from planner.schema.problem import DEMAND_FORMS
 
 CONFIG = "config.json"
 """File that describes a model in a Hugging Face folder."""
@@ -95,6 +96,20 @@ def _models(look: _Lookup) -> Iterator[Fault]:
             yield look.fault(path, show(name), expected, nearest(name, look.catalog.names("models")))
 
 
+def _demands(look: _Lookup) -> Iterator[Fault]:
+    """Workloads without a demand. With a table of workers its files may state the rate."""
+    workloads = look.document.value.get("workloads")
+    if look.document.value.get("workers") is not None or not isinstance(workloads, list | tuple):
+        return
+    for place, workload in enumerate(workloads):
+        if isinstance(workload, dict):
+            path, demand = ("workloads", place, "demand"), workload.get("demand")
+            if "demand" not in workload:
+                yield look.fault(path, "no such key", "a value")
+            elif isinstance(demand, dict) and not demand.keys() & set(DEMAND_FORMS):
+                yield look.fault(path, "0 forms of demand", f"one of {', '.join(DEMAND_FORMS)}")
+
+
 def _is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.endswith(".json") or name in (".", "..")
 
@@ -145,7 +160,7 @@ def _formats(look: _Lookup) -> Iterator[Fault]:
 
 def _accelerators(look: _Lookup) -> Iterator[Fault]:
     """Unknown accelerators, and two names for one. A table of workers has names of its own."""
-    if isinstance(look.document.value.get("workers"), str):
+    if look.document.value.get("workers") is not None:
         return
     places = [
         *look.texts("fleet", "accelerators", "*"),
@@ -215,6 +230,7 @@ def _files(look: _Lookup) -> Iterator[Fault]:
         return
     for pattern in (
         ("workers",),
+        ("workers", "*"),
         ("start",),
         ("workloads", "*", "lengths", "trace"),
         ("workloads", "*", "demand", "trace"),
@@ -238,6 +254,7 @@ def _is_file(folder: Path, name: str) -> bool:
 
 _CHECKS: tuple[Callable[[_Lookup], Iterator[Fault]], ...] = (
     _models,
+    _demands,
     _plain_names,
     _formats,
     _accelerators,

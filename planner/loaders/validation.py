@@ -76,7 +76,9 @@ class _Refusal:
     @property
     def is_wrong_type(self) -> bool:
         """The value is of another kind altogether than this alternative reads."""
-        return self.path == self.union and self.kind.endswith(("_type", "_parsing", "is_instance_of"))
+        word = self.kind == "literal_error" and not isinstance(self.value, str)
+        strange = word or self.kind.endswith(("_type", "_parsing", "is_instance_of"))
+        return self.path == self.union and strange
 
 
 def faults_of(problem: ValidationError, model: type[BaseModel], document: Document) -> tuple[Fault, ...]:
@@ -119,6 +121,7 @@ def _refusal(error: ErrorDetails, document: Document) -> _Refusal:
         elif step != "[key]" and union is None:
             union, branch = tuple(path), str(step)
     context = dict(error.get("ctx") or {})
+    path += context.pop("at", ())
     return _Refusal(error["type"], tuple(path), union, branch, error["input"], context, error["msg"])
 
 

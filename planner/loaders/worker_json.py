@@ -1,13 +1,16 @@
-"""Reads the JSON inputs of the Mélange and AIBrix solvers as tables of measured workers.
+"""Reads the JSON files of the Mélange and AIBrix solvers as tables of measured workers.
 
 Source: input format of tyler-griggs/melange-release (``gpu_info``, ``workload_distribution``,
-``total_request_rate``, ``slice_factor``) and its copy in vllm-project/aibrix, which adds ``max_count``.
+``total_request_rate``, ``slice_factor``) and its copy in vllm-project/aibrix, which adds ``max_count``; and
+the profile of one GPU that AIBrix's ``gen_profile.py`` writes (``gpu``, ``cost``, ``tputs``, ``indexes`` with
+output tokens by row and input tokens by column, ``ttft`` in seconds).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,16 +22,23 @@ LARGEST = Decimal(10) ** 12
 """Numbers above this are mistakes."""
 MAX_FAULTS = 100
 _JSON_KEYS = ("gpu_info", "workload_distribution", "total_request_rate", "slice_factor", "indexes")
-_GPU_KEYS = ("name", "gpu", "cost", "tputs", "max_count", "indexes", "created", "slos", "e2e", "ttft", "tpot")
+_GPU_KEYS = (
+    "name", "gpu", "cost", "tputs", "max_count", "indexes", "created", "slos", "e2e", "ttft", "tpot",
+)  # fmt: skip
+_FORMS = (
+    "a solver input of Mélange or AIBrix (gpu_info, workload_distribution, total_request_rate), a profile "
+    "of one GPU by AIBrix (gpu, cost, tputs), or a list of such profiles"
+)
+_MS = 1000
 
 
 def parse_worker_json(name: str, text: str) -> WorkerTable:
-    """The rows, buckets and rate of a solver input.
+    """The rows of one file; of a solver input with its buckets and rate.
 
     ``slice_factor`` is read and has no effect: shares are continuous here.
 
     Raises:
-        InputError: anything that is not such an input; all faults at once.
+        InputError: anything that is no such file; all faults at once.
     """
     try:
         data = json.loads(
@@ -44,13 +54,18 @@ def parse_worker_json(name: str, text: str) -> WorkerTable:
         raise input_error(
             f"{name}:1", "", str(problem), "JSON with finite numbers and every key once"
         ) from problem
-    if not isinstance(data, dict) or "gpu_info" not in data:
-        raise input_error(
-            f"{name}:1", "gpu_info", "no such key",
-            "a solver input of Mélange or AIBrix (gpu_info, workload_distribution, total_request_rate)",
-            "a CSV table of workers",
-        )  # fmt: skip
-    return _Json(name, text).table(data)
+    if isinstance(data, dict) and "gpu_info" in data:
+        return _Json(name, text).solver_input(data)
+    profiles = data if isinstance(data, list) else [data]
+    if not profiles or not all(isinstance(one, dict) and "tputs" in one for one in profiles):
+        raise input_error(f"{name}:1", "", _kind(data), _FORMS, "a CSV table of workers")
+    return _Json(name, text).profiles(profiles)
+
+
+def _kind(data: Any) -> str:
+    if isinstance(data, dict):
+        return f"the keys {', '.join(map(str, list(data)[:5]))}"[:100] if data else "an empty mapping"
+    return ("a list" if data else "an empty list") if isinstance(data, list) else str(data)[:60]
 
 
 def _no_constant(word: str) -> Any:
@@ -58,47 +73,46 @@ def _no_constant(word: str) -> Any:
 
 
 def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    twice = next((key for key in keys if keys.count(key) > 1), None)
-    if twice is not None:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f'the key "{twice}" twice')
-    return dict(pairs)
+    return found
 
 
 class _Json:
-    """One solver input; gathers all faults."""
+    """One file; gathers all faults."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self.text = name, text
         self.faults: list[Fault] = []
 
     def where(self, key: str) -> str:
-        """Line of the first mention of a key."""
-        place = self.text.find(f'"{key}"')
-        return f"{self.name}:{self.text.count(chr(10), 0, max(place, 0)) + 1}"
+        """Line of a key: each of its parts is the first mention after the part before."""
+        place = 0
+        for part in key.split("."):
+            found = self.text.find(f'"{part}"', place)
+            place = found if found >= 0 else place
+        return f"{self.name}:{self.text.count(chr(10), 0, place) + 1}"
 
     def fault(self, key: str, found: str, expected: str, maybe: str = "") -> None:
-        self.faults.append(Fault(self.where(key.rsplit(".", 1)[-1]), key, found, expected, maybe))
+        if len(self.faults) < MAX_FAULTS:
+            self.faults.append(Fault(self.where(key), key, found, expected, maybe))
 
-    def table(self, data: dict[str, Any]) -> WorkerTable:
-        for key in data:
-            if key not in _JSON_KEYS:
-                self.fault(key, "an unknown key", f"one of {', '.join(_JSON_KEYS)}", nearest(key, _JSON_KEYS))
+    # -- a solver's input -------------------------------------------------------------------------------
+
+    def solver_input(self, data: Mapping[str, Any]) -> WorkerTable:
+        self.keys("", data, _JSON_KEYS)
         rate = self.number(data.get("total_request_rate"), "total_request_rate")
         grid = self.matrix(data.get("workload_distribution"), "workload_distribution")
         devices = self.devices(data["gpu_info"])
-        rows: list[WorkerRow] = []
-        stock: dict[str, int] = {}
-        for name, device in devices.items():
-            rows.extend(self.device(name, device, grid))
-            if device.get("max_count") is not None:
-                limit = self.number(device["max_count"], "max_count")
-                stock[name] = int(limit)
+        rows = [row for name, device in devices.items() for row in self.device(name, device, grid)]
+        stock = self.stock({f"gpu_info.{name}": (name, device) for name, device in devices.items()})
         total = sum((cell for line in grid for cell in line), Decimal(0))
         if not self.faults and (total <= 0 or rate <= 0):
             self.fault("workload_distribution", f"demand {rate} x {total}", "a demand above zero")
         if self.faults:
-            raise InputError(self.faults[:MAX_FAULTS])
+            raise InputError(self.faults)
         shares = {
             _cell(i, j): Fraction(c) / Fraction(total)
             for i, line in enumerate(grid)
@@ -124,35 +138,109 @@ class _Json:
         for name, device in value.items():
             if isinstance(device, dict):
                 good[name] = device
-                for key in device:
-                    if key not in _GPU_KEYS:
-                        self.fault(
-                            f"gpu_info.{name}.{key}",
-                            "an unknown key",
-                            f"one of {', '.join(_GPU_KEYS)}",
-                            nearest(key, _GPU_KEYS),
-                        )
+                self.keys(f"gpu_info.{name}.", device, _GPU_KEYS)
             else:
                 self.fault(f"gpu_info.{name}", str(device)[:60], "a mapping with cost and tputs")
         return good
 
-    def device(self, name: str, device: dict[str, Any], grid: list[list[Decimal]]) -> list[WorkerRow]:
+    def device(self, name: str, device: Mapping[str, Any], grid: list[list[Decimal]]) -> list[WorkerRow]:
         cost = self.number(device.get("cost"), f"gpu_info.{name}.cost")
         rates = self.matrix(device.get("tputs"), f"gpu_info.{name}.tputs")
-        if grid and rates and [len(line) for line in rates] != [len(line) for line in grid]:
-            self.fault(f"gpu_info.{name}.tputs", _shape(rates), f"{_shape(grid)}, as workload_distribution")
-        where = self.where(name)
+        self.shaped(f"gpu_info.{name}.tputs", rates, grid, "workload_distribution")
+        where = self.where(f"gpu_info.{name}")
         return [
             WorkerRow(where, name, name, 1, rate, bucket=_cell(i, j), usd_per_hour=cost)
             for i, line in enumerate(rates)
             for j, rate in enumerate(line)
         ]
 
-    def number(self, value: Any, key: str) -> Decimal:
-        if isinstance(value, Decimal) and 0 <= value <= LARGEST:
+    # -- profiles ---------------------------------------------------------------------------------------
+
+    def profiles(self, profiles: Sequence[Mapping[str, Any]]) -> WorkerTable:
+        rows: list[WorkerRow] = []
+        named: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        notes: list[str] = []
+        for profile in profiles:
+            gpu = profile.get("gpu")
+            if not isinstance(gpu, str) or not gpu.strip():
+                self.fault("gpu", "nothing" if gpu is None else str(gpu)[:60], "the name of the GPU")
+                continue
+            if gpu in named:
+                self.fault(gpu, f'"{gpu}" again', "every GPU once")
+                continue
+            named[gpu] = (gpu, profile)
+            self.keys(f"{gpu}.", profile, _GPU_KEYS)
+            rows += self.profile(gpu, profile)
+            notes += self.measured_under(gpu, profile.get("slos"))
+        stock = self.stock(named)
+        if self.faults:
+            raise InputError(self.faults)
+        return WorkerTable(tuple(rows), stock_gpus=stock, notes=tuple(notes))
+
+    def profile(self, gpu: str, profile: Mapping[str, Any]) -> Iterator[WorkerRow]:
+        cost = self.number(profile.get("cost"), f"{gpu}.cost")
+        rates = self.matrix(profile.get("tputs"), f"{gpu}.tputs")
+        names = self.cells(gpu, profile.get("indexes"), rates)
+        ttft: list[list[Decimal]] = []
+        if profile.get("ttft") is not None:
+            ttft = self.matrix(profile["ttft"], f"{gpu}.ttft")
+            self.shaped(f"{gpu}.ttft", ttft, rates, "tputs")
+        where = self.where(gpu)
+        for i, line in enumerate(rates):
+            for j, rate in enumerate(line):
+                known = ttft[i][j] if not self.faults and ttft and rate else None
+                yield WorkerRow(
+                    where, gpu, gpu, 1, rate, bucket=names(i, j), usd_per_hour=cost,
+                    ttft_ms=None if known is None else known * _MS,
+                )  # fmt: skip
+
+    def cells(self, gpu: str, indexes: Any, rates: Sequence[Sequence[Decimal]]) -> Any:
+        """The name of a cell: ``in512-out128`` where the tokens are stated, else row and column."""
+        if indexes is None:
+            return _cell
+        ticks = self.matrix(indexes, f"{gpu}.indexes")
+        shape = [len(rates), len(rates[0])] if rates else []
+        if ticks and [len(line) for line in ticks] != shape:
+            self.fault(
+                f"{gpu}.indexes", f"lists of {' and '.join(str(len(line)) for line in ticks)}",
+                f"output tokens for {len(rates)} rows and input tokens for the columns of tputs",
+            )  # fmt: skip
+        if self.faults:
+            return _cell
+        return lambda i, j: f"in{_plain(ticks[1][j])}-out{_plain(ticks[0][i])}"
+
+    def measured_under(self, gpu: str, slos: Any) -> Iterator[str]:
+        """What the rates of a profile keep, in words."""
+        if isinstance(slos, dict):
+            limits = [f"{key} {value}" for key, value in slos.items() if key != "percentile"]
+            at = slos.get("percentile")
+            if limits:
+                kind = f" at P{at}" if isinstance(at, Decimal) and at else ""
+                yield f"{self.name}: the rates of {gpu} were measured to keep {', '.join(limits)}{kind}"
+
+    # -- values -----------------------------------------------------------------------------------------
+
+    def keys(self, inside: str, found: Mapping[str, Any], known: Sequence[str]) -> None:
+        for key in found:
+            if key not in known:
+                self.fault(
+                    f"{inside}{key}", "an unknown key", f"one of {', '.join(known)}", nearest(key, known)
+                )
+
+    def stock(self, devices: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, int]:
+        """GPUs at most, by name."""
+        found = {}
+        for inside, (name, device) in devices.items():
+            if device.get("max_count") is not None:
+                limit = self.number(device["max_count"], f"{inside}.max_count", whole=True)
+                found[name] = int(limit)
+        return found
+
+    def number(self, value: Any, key: str, *, whole: bool = False) -> Decimal:
+        if isinstance(value, Decimal) and 0 <= value <= LARGEST and not (whole and value % 1):
             return value
         found = "nothing" if value is None else str(value)[:60]
-        self.fault(key, found, f"a number from 0 to {LARGEST:f}")
+        self.fault(key, found, f"a {'whole ' if whole else ''}number from 0 to {LARGEST:f}")
         return Decimal(0)
 
     def matrix(self, value: Any, key: str) -> list[list[Decimal]]:
@@ -165,13 +253,24 @@ class _Json:
             return []
         return [[self.number(cell, key) for cell in line] for line in value]
 
+    def shaped(
+        self, key: str, grid: Sequence[Sequence[object]], like: Sequence[Sequence[object]], what: str
+    ) -> None:
+        if grid and like and [len(line) for line in grid] != [len(line) for line in like]:
+            self.fault(key, _shape(grid), f"{_shape(like)}, as {what}")
+
 
 def _cell(row: int, column: int) -> str:
     return f"{row}-{column}"
 
 
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize():f}"
+
+
 def _shape(grid: Sequence[Sequence[object]]) -> str:
-    return f"{len(grid)} rows of {len(grid[0])}"
+    lengths = sorted({len(line) for line in grid})
+    return f"{len(grid)} rows of {' or '.join(map(str, lengths))}"
 
 
 def _total(total: Decimal) -> Fraction:

@@ -34,9 +34,39 @@ def read_workers(path: Path) -> WorkerTable:
         InputError: a file that cannot be read, columns or values that are wrong; all of them at once.
     """
     text = decoded(str(path), read_bytes(path))
-    if path.suffix.lower() == ".json" or text.lstrip()[:1] == "{":
+    if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
         return parse_worker_json(str(path), text)
     return _from_csv(str(path), text)
+
+
+def read_worker_files(paths: Sequence[Path]) -> WorkerTable:
+    """The rows of several files as one table; one of them at most states a demand.
+
+    Raises:
+        InputError: as `read_workers`, of all files at once, and two files with a demand.
+    """
+    tables: list[tuple[Path, WorkerTable]] = []
+    faults: list[Fault] = []
+    for path in paths:
+        try:
+            tables.append((path, read_workers(path)))
+        except InputError as problems:
+            faults.extend(problems.faults)
+    stated = [path for path, table in tables if table.rate_rps is not None]
+    if len(stated) > 1:
+        faults.append(
+            Fault(str(stated[1]), "total_request_rate", "a second demand", f"one file with it: {stated[0]}")
+        )
+    if faults:
+        raise InputError(faults)
+    own = next((table for _, table in tables if table.rate_rps is not None), tables[0][1])
+    return WorkerTable(
+        tuple(row for _, table in tables for row in table.rows),
+        own.shares,
+        own.rate_rps,
+        {gpu: count for _, table in tables for gpu, count in table.stock_gpus.items()},
+        tuple(note for _, table in tables for note in table.notes),
+    )
 
 
 # -- CSV ----------------------------------------------------------------------------------------------------

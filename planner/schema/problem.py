@@ -28,6 +28,11 @@ Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\s:][^/:
 Mode = Literal["aggregated", "disaggregated"]
 
 
+DEMAND_FORMS = (
+    "peak_rps", "hourly_rps", "trace", "sessions", "tokens_per_day", "requests_per_day", "free",
+)  # fmt: skip
+
+
 class Demand(Noun):
     """What arrives: a peak rate, hourly rates, a trace, or sessions."""
 
@@ -54,14 +59,8 @@ class Demand(Noun):
 
     @model_validator(mode="after")
     def _one_form(self) -> Demand:
-        stated = (self.peak_rps, self.hourly_rps, self.trace, self.sessions)
-        daily = (self.tokens_per_day, self.requests_per_day)
-        forms = sum(form is not None for form in (*stated, *daily)) + self.free
-        if forms != 1:
-            raise _refused(
-                f"{forms} forms of demand",
-                "one of peak_rps, hourly_rps, trace, sessions, tokens_per_day, requests_per_day, free",
-            )
+        if self.forms > 1:
+            raise _refused(f"{self.forms} forms of demand", f"one of {', '.join(DEMAND_FORMS)}")
         if self.mean_rps is not None and (self.deferrable or self.free):
             raise _refused("mean_rps beside work without a rate", "no such key")
         if self.sessions is not None and self.mean_rps is not None:
@@ -73,6 +72,11 @@ class Demand(Noun):
                 f"mean_rps {self.mean_rps} above peak_rps {self.peak_rps}", "a mean of at most the peak"
             )
         return self
+
+    @property
+    def forms(self) -> int:
+        """How many forms of demand are stated; none where a file of workers states the rate."""
+        return sum(getattr(self, name) not in (None, False) for name in DEMAND_FORMS)
 
     @property
     def deferrable(self) -> bool:
@@ -168,7 +172,8 @@ class Workload(Noun):
     """Catalog id or alias, or a folder or file with a Hugging Face config.json."""
     archetype: str | None = None
     """Catalog archetype that gives lengths and limits where the problem does not."""
-    demand: Demand
+    demand: Demand = Demand()
+    """What arrives. Needed, but where a file of workers states the rate."""
     lengths: Lengths | None = None
     """Prompt and answer lengths."""
     slo: Slo = Slo()
@@ -355,8 +360,9 @@ class Problem(Noun):
     """What is minimized."""
     confidence: Annotated[Share, Field(ge=Decimal("0.5"), lt=1)] | None = None
     """Probability with which modelled numbers keep their limits; default 80 % (measured tables 50 %)."""
-    workers: str | None = None
-    """Table of measured worker rates that replaces the performance model; relative to this file."""
+    workers: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """Table of measured worker rates that replaces the performance model, or a list of files that make one:
+    CSV, and JSON of Mélange and AIBrix (see worker-tables.md). Paths are relative to this file."""
     tiers: tuple[Tier, ...] = ()
     """Several models behind one entrance."""
     api: tuple[ApiOffer, ...] = ()
@@ -364,13 +370,25 @@ class Problem(Noun):
     start: str | Annotated[tuple[TodayPool, ...], Field(min_length=1)] | None = None
     """The fleet of today: a plan, a file with a list of pools, or the list."""
 
+    @property
+    def worker_files(self) -> tuple[str, ...]:
+        """Names of the files of measured workers; none: the performance model answers."""
+        if self.workers is None:
+            return ()
+        return (self.workers,) if isinstance(self.workers, str) else self.workers
+
     @model_validator(mode="after")
     def _complete(self) -> Problem:
         names = [workload.name for workload in self.workloads]
         if len(set(names)) != len(names):
             raise _refused(f"workload names {names}", "names that differ")
         if self.workers is None:
-            for workload in self.workloads:
+            for place, workload in enumerate(self.workloads):
+                if not workload.demand.forms:
+                    at = ("workloads", place, "demand")
+                    if "demand" not in workload.model_fields_set:
+                        raise _refused("no such key", "a value", at)
+                    raise _refused("0 forms of demand", f"one of {', '.join(DEMAND_FORMS)}", at)
                 if workload.model is None:
                     raise _refused(
                         f"workload {workload.name} without model", "a model, or a table of workers"
@@ -385,7 +403,7 @@ class Problem(Noun):
         return self
 
 
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "problem", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )
+def _refused(found: str, expected: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:
+    """``at``: the place of the fault below the one that is checked."""
+    context = {"found": found, "expected": expected, "maybe": "", "at": at}
+    return PydanticCustomError("problem", "found {found}, expected {expected}", context)

@@ -182,6 +182,45 @@ def test_a_solver_input_of_melange_is_planned_with_continuous_shares(tmp_path, c
     assert found["cost_usd_per_hour"] == 8
 
 
+def test_the_file_of_workers_states_the_rate(tmp_path, capsys):
+    """No ``demand`` in the problem: rate, buckets and shares come from the file."""
+    data = {
+        "gpu_info": {"B": {"cost": 3, "tputs": [[5, 5]]}},
+        "workload_distribution": [[0.75, 0.25]], "total_request_rate": 16,
+    }  # fmt: skip
+    (tmp_path / "m.json").write_text(json.dumps(data), encoding="utf-8")
+    problem = tmp_path / "p.yaml"
+    problem.write_text("{name: p, workers: m.json, workloads: [{name: w}]}", encoding="utf-8")
+    code, found = answer(capsys, "plan", problem)
+    assert (code, found["gpus"], found["pools"][0]["load_rps"]) == (0, {"B": 4}, 4.0)  # 16 x 1.2 / 5
+    saved = tmp_path / "plan.json"
+    saved.write_text(json.dumps(found), encoding="utf-8")
+    assert answer(capsys, "explain", saved)[0] == 0
+    assert answer(capsys, "relax", problem)[0] == 0
+
+
+def test_profiles_of_gpus_are_planned_together(tmp_path, capsys):
+    for gpu, cost, rates in (("A", 1, [[4, 0]]), ("B", 3, [[5, 5]])):
+        profile = {"gpu": gpu, "cost": cost, "tputs": rates, "indexes": [[64], [512, 4096]]}
+        (tmp_path / f"{gpu}.json").write_text(json.dumps(profile), encoding="utf-8")
+    values = {
+        "name": "p", "workers": ["A.json", "B.json"], "fleet": {"headroom": {"capacity": "0 %"}},
+        "workloads": [{"name": "w", "demand": {"peak_rps": 10},
+                       "buckets": {"in512-out64": 0.5, "in4096-out64": 0.5}}],
+    }  # fmt: skip
+    (tmp_path / "p.yaml").write_text(json.dumps(values), encoding="utf-8")
+    code, found = answer(capsys, "plan", tmp_path / "p.yaml")
+    # B carries the 5 long ones a second, two A the 5 short ones
+    assert (code, found["gpus"], found["cost_usd_per_hour"]) == (0, {"A": 2, "B": 1}, 5.0)
+
+
+def test_a_rate_is_missing_where_no_file_states_it(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("option,gpu,gpus,max_rps\na,g,1,2\n", encoding="utf-8")
+    (tmp_path / "p.yaml").write_text("{name: p, workers: t.csv, workloads: [{name: w}]}", encoding="utf-8")
+    assert cli.run(["plan", str(tmp_path / "p.yaml")]) == 2
+    assert "p.yaml: workload w: demand: found no rate" in capsys.readouterr().err
+
+
 def test_each_relaxation_gives_a_plan_and_a_little_less_does_not(tmp_path, capsys):
     lines = [{"gpu": "g", "term": "on_demand", "usd_per_gpu_h": 2, "region": "eu", "max_gpus": 9}]
     path = fleet_files.written(

@@ -23,7 +23,7 @@ from planner.app.run import Run
 from planner.app.size import refuse_too_large
 from planner.app.study import NOTHING, Granted, Study
 from planner.candidates.market import find_id
-from planner.errors import Fault, InputError
+from planner.errors import InputError
 from planner.schema.choice import Status
 from planner.schema.fleet import FleetChoice, FleetProblem, Progress
 from planner.schema.fleet_answers import Today
@@ -104,16 +104,7 @@ def posed_settings(
     try:
         return _posed_settings(study, problem, granted)
     except InputError as problems:
-        raise InputError([_placed(fault, study.where) for fault in problems.faults]) from None
-
-
-_PARTS = ("api", "demand", "fleet", "objective", "redundancy", "start", "tier", "workload", "workloads")
-
-
-def _placed(fault: Fault, where: str) -> Fault:
-    """A fault that names a part of the problem, with the problem's file."""
-    part = fault.where.split(" ")[0].split("[")[0]
-    return replace(fault, where=f"{where}: {fault.where}") if part in _PARTS else fault
+        raise study.placed(problems) from None
 
 
 def _posed_settings(

@@ -430,3 +430,25 @@ def test_numbers_of_json_that_no_file_could_hold(catalog, number):
     with pytest.raises(InputError) as problem:
         load_problem_document(values, catalog)
     assert "workloads.w.prefix_cache_hit" in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("fleet: {max_gpus: 2.7}", "fleet.max_gpus"),
+        ("fleet: {stock: {h100-sxm: 2.7}}", "fleet.stock.h100-sxm"),
+        ("fleet: {node_size: 2.7}", "fleet.node_size"),
+        ("fleet: {min_replicas: 2.7}", "fleet.min_replicas"),
+        ("fleet: {redundancy: {zones: 2.7}}", "fleet.redundancy.zones"),
+        ("search: {tp: [1, 2.7]}", "search.tp.1"),
+        ("search: {length_classes: 2.7}", "search.length_classes"),
+    ],
+)
+def test_a_fraction_where_a_whole_number_is_needed(tmp_path, catalog, key, line):
+    text = (
+        "name: p\nworkloads:\n- {name: w, model: llama-3.1-8b, demand: {peak_rps: 1}, "
+        f"lengths: {{input: {{fixed: 9}}, output: {{fixed: 9}}}}}}\n{key}\n"
+    )
+    (message,) = messages(tmp_path, text, catalog)
+    assert message.startswith(f"x.yaml:4: {line}: found 2.7, expected ")
+    assert "a whole number" in message

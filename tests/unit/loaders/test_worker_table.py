@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from planner.errors import InputError
-from planner.loaders.worker_table import read_workers
+from planner.loaders.worker_table import read_worker_files, read_workers
 
 HEADER = "option,gpu,gpus,max_rps"
 
@@ -170,3 +170,76 @@ def test_refused_solver_inputs(tmp_path, change, words):
 )
 def test_other_json_is_refused(tmp_path, text):
     assert faults(tmp_path, text, "in.json")
+
+
+PROFILE = {
+    "gpu": "A100",
+    "cost": 1.5,
+    "tputs": [[60.5, 30.25, 15], [8, 4, 0]],
+    "indexes": [[4, 128], [128, 512, 2048]],
+    "created": 1748888478.258241,
+    "e2e": [[0.1, 0.2, 0.3], [2, 3, 9]],
+    "ttft": [[0.05, 0.1, 0.4], [0.0501, 0.2, 7]],
+    "slos": {"percentile": 99, "e2e": 5.0},
+}
+"""One GPU, as AIBrix writes it: rows are output tokens, columns input tokens."""
+
+
+def test_a_profile_of_one_gpu(tmp_path):
+    table = read_workers(written(tmp_path, json.dumps(PROFILE), "a100.json"))
+    assert (table.shares, table.rate_rps) == (None, None)
+    assert [(r.option, r.gpus, r.bucket, r.max_rps, r.ttft_ms) for r in table.rows] == [
+        ("A100", 1, "in128-out4", Decimal("60.5"), 50),
+        ("A100", 1, "in512-out4", Decimal("30.25"), 100),
+        ("A100", 1, "in2048-out4", 15, 400),
+        ("A100", 1, "in128-out128", 8, Decimal("50.1")),
+        ("A100", 1, "in512-out128", 4, 200),
+        ("A100", 1, "in2048-out128", 0, None),
+    ]
+    assert {row.usd_per_hour for row in table.rows} == {Decimal("1.5")}
+    assert "the rates of A100 were measured to keep e2e 5.0 at P99" in table.notes[0]
+
+
+def test_profiles_in_one_file_and_in_several_make_one_table(tmp_path):
+    other = {**PROFILE, "gpu": "L4", "max_count": 4}
+    both = read_workers(written(tmp_path, json.dumps([PROFILE, other]), "both.json"))
+    paths = [written(tmp_path, json.dumps(one), f"{one['gpu']}.json") for one in (PROFILE, other)]
+    apart = read_worker_files(paths)
+    assert [(r.gpu, r.bucket, r.max_rps) for r in both.rows] == [
+        (r.gpu, r.bucket, r.max_rps) for r in apart.rows
+    ]
+    assert both.stock_gpus == apart.stock_gpus == {"L4": 4}
+
+
+def test_two_files_with_a_demand_are_refused(tmp_path):
+    paths = [written(tmp_path, json.dumps(SOLVER_INPUT), name) for name in ("a.json", "b.json")]
+    with pytest.raises(InputError, match=r"b\.json: total_request_rate: found a second demand"):
+        read_worker_files(paths)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"gpu": None}, ("gpu", "the name of the GPU")),
+        ({"indexes": [[4, 128], [128, 512]]}, ("A100.indexes", "lists of 2 and 2")),
+        ({"ttft": [[1]]}, ("A100.ttft", "1 rows of 1", "as tputs")),
+        ({"tput": 1}, ("A100.tput", "an unknown key", 'Maybe "tputs"')),
+        ({"cost": "1"}, ("A100.cost", "a number from 0")),
+        ({"max_count": 2.7}, ("A100.max_count", "2.7", "a whole number")),
+    ],
+)
+def test_refused_profiles(tmp_path, change, words):
+    text = "\n".join(str(f) for f in faults(tmp_path, json.dumps({**PROFILE, **change}), "p.json"))
+    assert all(word in text for word in words), text
+
+
+def test_a_fault_in_a_solver_input_has_the_line_of_its_gpu(tmp_path):
+    """``max_count`` stands twice; the second one, on line 4, is wrong."""
+    text = """{"gpu_info": {
+ "A": {"cost": 1, "tputs": [[4]], "max_count": 2},
+ "B": {"cost": 1, "tputs": [[4]],
+       "max_count": 2.7}},
+ "workload_distribution": [[1]], "total_request_rate": 16}"""
+    (fault,) = faults(tmp_path, text, "in.json")
+    assert (fault.where.rsplit(":", 1)[1], fault.key, fault.found) == ("4", "gpu_info.B.max_count", "2.7")
+    assert fault.expected.startswith("a whole number")
