@@ -102,7 +102,13 @@ def maybe(kind: str, context: Context, value: object) -> str:
         return f'"{value}"'
     if kind.startswith("int_"):
         return _whole(value)
-    return ""
+    return _share(value) if kind.startswith("decimal_") else ""
+
+
+def _share(value: object) -> str:
+    """``"50 %"`` as a number."""
+    percent = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,20})?)\s*%", value) if isinstance(value, str) else None
+    return f"{(Decimal(percent.group(1)) / 100).normalize():f}" if percent else ""
 
 
 def _whole(value: object) -> str:

@@ -16,10 +16,12 @@ from fractions import Fraction
 from typing import Any
 
 from planner.errors import Fault, InputError, input_error, nearest
+from planner.loaders.messages import show
 from planner.schema.workers import WorkerRow, WorkerTable
 
 LARGEST = Decimal(10) ** 12
 """Numbers above this are mistakes."""
+SMALLEST, MOST_DIGITS = Decimal(10) ** -30, 60
 MAX_FAULTS = 100
 _JSON_KEYS = ("gpu_info", "workload_distribution", "total_request_rate", "slice_factor", "indexes")
 _GPU_KEYS = (
@@ -65,7 +67,7 @@ def parse_worker_json(name: str, text: str) -> WorkerTable:
 def _kind(data: Any) -> str:
     if isinstance(data, dict):
         return f"the keys {', '.join(map(str, list(data)[:5]))}"[:100] if data else "an empty mapping"
-    return ("a list" if data else "an empty list") if isinstance(data, list) else str(data)[:60]
+    return show(data)
 
 
 def _no_constant(word: str) -> Any:
@@ -90,7 +92,7 @@ class _Json:
     def where(self, key: str) -> str:
         """Line of a key: each of its parts is the first mention after the part before."""
         place = 0
-        for part in key.split("."):
+        for part in key.partition("[")[0].split("."):
             found = self.text.find(f'"{part}"', place)
             place = found if found >= 0 else place
         return f"{self.name}:{self.text.count(chr(10), 0, place) + 1}"
@@ -140,7 +142,7 @@ class _Json:
                 good[name] = device
                 self.keys(f"gpu_info.{name}.", device, _GPU_KEYS)
             else:
-                self.fault(f"gpu_info.{name}", str(device)[:60], "a mapping with cost and tputs")
+                self.fault(f"gpu_info.{name}", show(device), "a mapping with cost and tputs")
         return good
 
     def device(self, name: str, device: Mapping[str, Any], grid: list[list[Decimal]]) -> list[WorkerRow]:
@@ -163,7 +165,7 @@ class _Json:
         for profile in profiles:
             gpu = profile.get("gpu")
             if not isinstance(gpu, str) or not gpu.strip():
-                self.fault("gpu", "nothing" if gpu is None else str(gpu)[:60], "the name of the GPU")
+                self.fault("gpu", show(gpu), "the name of the GPU")
                 continue
             if gpu in named:
                 self.fault(gpu, f'"{gpu}" again', "every GPU once")
@@ -237,10 +239,9 @@ class _Json:
         return found
 
     def number(self, value: Any, key: str, *, whole: bool = False) -> Decimal:
-        if isinstance(value, Decimal) and 0 <= value <= LARGEST and not (whole and value % 1):
+        if isinstance(value, Decimal) and _fine(value) and not (whole and value % 1):
             return value
-        found = "nothing" if value is None else str(value)[:60]
-        self.fault(key, found, f"a {'whole ' if whole else ''}number from 0 to {LARGEST:f}")
+        self.fault(key, show(value), f"a {'whole ' if whole else ''}number from 0 to {LARGEST:f}")
         return Decimal(0)
 
     def matrix(self, value: Any, key: str) -> list[list[Decimal]]:
@@ -249,15 +250,23 @@ class _Json:
             or not value
             or not all(isinstance(line, list) and line for line in value)
         ):
-            self.fault(key, "nothing" if value is None else str(value)[:60], "a list of rows of numbers")
+            self.fault(key, show(value), "a list of rows of numbers")
             return []
-        return [[self.number(cell, key) for cell in line] for line in value]
+        return [
+            [self.number(cell, f"{key}[{i}][{j}]") for j, cell in enumerate(line)]
+            for i, line in enumerate(value)
+        ]
 
     def shaped(
         self, key: str, grid: Sequence[Sequence[object]], like: Sequence[Sequence[object]], what: str
     ) -> None:
         if grid and like and [len(line) for line in grid] != [len(line) for line in like]:
             self.fault(key, _shape(grid), f"{_shape(like)}, as {what}")
+
+
+def _fine(value: Decimal) -> bool:
+    """Zero, or a number whose exact fraction is no larger than its use."""
+    return not value or (SMALLEST <= value <= LARGEST and len(value.as_tuple().digits) <= MOST_DIGITS)
 
 
 def _cell(row: int, column: int) -> str:

@@ -14,7 +14,7 @@ from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse
 from planner.schema.sessions import Sessions
 from planner.schema.slo import Slo
 from planner.schema.speculation import Experts, Speculation
-from planner.schema.supply import ApiOffer, Budgets, StartCost, SupplyLine, Tier
+from planner.schema.supply import ApiOffer, Budgets, StartCost, SupplyLine, Text, Tier
 from planner.schema.today import TodayPool
 
 Rate = Annotated[Decimal, Field(gt=0, le=1_000_000_000)]
@@ -200,7 +200,7 @@ class Workload(Noun):
     """Adapters served beside the base model."""
     images: Images | None = None
     """Images in the prompts of a vision model."""
-    buckets: dict[str, Annotated[Decimal, Field(gt=0, le=1)]] | None = None
+    buckets: dict[Text, Annotated[Decimal, Field(gt=0, le=1)]] | None = None
     """Shares of requests per bucket of the worker table."""
     min_replicas: Positive | None = None
     """Overrides the fleet's."""
@@ -224,7 +224,7 @@ class Workload(Noun):
         if self.buckets is not None:
             total = sum(self.buckets.values(), Decimal(0))
             if abs(total - 1) > Decimal("1e-6"):
-                raise _refused(f"buckets that sum to {total}", "shares that sum to 1")
+                raise _refused(f"shares that sum to {total}", "shares that sum to 1", ("buckets",))
         return self
 
     @model_validator(mode="after")

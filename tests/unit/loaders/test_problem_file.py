@@ -452,3 +452,42 @@ def test_a_fraction_where_a_whole_number_is_needed(tmp_path, catalog, key, line)
     (message,) = messages(tmp_path, text, catalog)
     assert message.startswith(f"x.yaml:4: {line}: found 2.7, expected ")
     assert "a whole number" in message
+
+
+TABLE_PROBLEM = (
+    "name: p\nworkers: t.csv\nworkloads:\n- name: w\n  demand: {peak_rps: 7}\n  buckets: BUCKETS\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "words"),
+    [
+        (
+            "{a: 0.5, b: 0.6}",
+            "workloads.w.buckets: found shares that sum to 1.1, expected shares that sum to 1.",
+        ),
+        ("{}", "workloads.w.buckets: found shares that sum to 0, expected shares that sum to 1."),
+        ("{a: 100 %}", 'workloads.w.buckets.a: found "100 %", expected a number. Maybe 1?'),
+        ("{a: -1}", "workloads.w.buckets.a: found -1, expected a number above 0."),
+        ("{a: .nan}", "workloads.w.buckets.a: found .nan, expected a finite number."),
+        ("{'': 1}", 'workloads.w.buckets.: found "", expected text that is not empty.'),
+        ("[a]", "workloads.w.buckets: found a list, expected a mapping of keys to values."),
+    ],
+)
+def test_shares_of_buckets(tmp_path, catalog, buckets, words):
+    (tmp_path / "t.csv").write_text("option,gpu,gpus,max_rps\n")
+    text = TABLE_PROBLEM.replace("BUCKETS", buckets)
+    assert messages(tmp_path, text, catalog) == [f"x.yaml:6: {words}"]
+
+
+@pytest.mark.parametrize(
+    ("workloads", "words"),
+    [
+        ("[[]]", "workloads.0: found an empty list, expected a mapping of keys to values."),
+        ("[]", "workloads: found an empty list, expected a list that is not empty."),
+        ("[1]", "workloads.0: found 1, expected a mapping of keys to values."),
+        ("null", "workloads: found nothing, expected a list."),
+    ],
+)
+def test_workloads_that_are_none(tmp_path, catalog, workloads, words):
+    assert messages(tmp_path, f"name: p\nworkloads: {workloads}\n", catalog) == [f"x.yaml:2: {words}"]

@@ -243,3 +243,12 @@ def test_a_fault_in_a_solver_input_has_the_line_of_its_gpu(tmp_path):
     (fault,) = faults(tmp_path, text, "in.json")
     assert (fault.where.rsplit(":", 1)[1], fault.key, fault.found) == ("4", "gpu_info.B.max_count", "2.7")
     assert fault.expected.startswith("a whole number")
+
+
+@pytest.mark.parametrize("rate", ["1e-9999999", "1e13", "-1", "1" * 1000, "true", '"5"', "[]", "NaN"])
+def test_rates_that_are_no_rates(tmp_path, rate):
+    rest = '"workload_distribution": [[1]], "total_request_rate": 1'
+    text = f'{{"gpu_info": {{"A": {{"cost": 1, "tputs": [[{rate}]]}}}}, {rest}}}'
+    (fault,) = faults(tmp_path, text, "in.json")
+    assert "NaN" in fault.found or fault.key == "gpu_info.A.tputs[0][0]"
+    assert len(str(fault)) < 300
