@@ -23,7 +23,7 @@ from planner.solver.solve import solve
 
 _ANY_MEMORY = 1000.0
 """Times the memory of a GPU: more than any model needs."""
-_PHYSICAL = ("latency", "memory", "precision", "rule")
+_PHYSICAL = ("latency", "memory", "power", "precision", "rule")
 
 
 class ProblemAsker:
@@ -83,8 +83,6 @@ class ProblemAsker:
                 limits = replace(limits, stock_gpus=stock if value is None else stock | {gpu: int(value)})
             elif limit.kind == "budget":
                 limits = replace(limits, budget_usd_per_h=value)
-            elif limit.kind == "power":
-                limits = replace(limits, power_w=value)
             elif limit.kind == "max-gpus":
                 limits = replace(limits, max_gpus=None if value is None else int(value))
             else:
@@ -151,8 +149,8 @@ class PredictedAsker(ProblemAsker):
         """The problem posed after changes that move what a replica carries."""
         key = tuple(sorted(changes.items(), key=lambda item: item[0]))
         if key not in self._posed:
-            granted = granted_by(changes, self._by_id)
-            self._posed[key] = self.study.pose(moved_slo(self.problem, changes), granted)
+            moved = moved_power(moved_slo(self.problem, changes), changes)
+            self._posed[key] = self.study.pose(moved, granted_by(changes, self._by_id))
         return self._posed[key]
 
 
@@ -191,7 +189,7 @@ def granted_by(changes: Changes, limits: Mapping[str, NamedLimit]) -> Granted:
             limit = limits[name].value
             assert limit is not None
             memory[name.removeprefix("vram:")] = _ANY_MEMORY if value is None else float(value / limit)
-        elif name.split(":")[0] not in METRICS:
+        elif name.split(":")[0] not in (*METRICS, "power"):
             off.add(name)
     return Granted(frozenset(off), memory)
 
@@ -217,6 +215,15 @@ def _with_slo(workload: Workload, changes: Changes) -> Workload:
     if not moved:
         return workload
     return workload.model_copy(update={"slo": workload.slo.model_copy(update=moved)})
+
+
+def moved_power(problem: Problem, changes: Changes) -> Problem:
+    """The problem with its limit on power moved; where there is none, unknown power may be bought too."""
+    if "power" not in changes:
+        return problem
+    value = changes["power"]
+    limit = None if value is None else exact(value)
+    return problem.model_copy(update={"fleet": problem.fleet.model_copy(update={"max_power": limit})})
 
 
 def moved_memory(problem: Problem, changes: Changes) -> Problem:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.app.case import Evaluated
+from planner.app.study import Posed
 from planner.candidates.options import Placed
 from planner.performance.split import Split
 from planner.schema.candidates import Lot
@@ -22,8 +23,8 @@ class Chosen:
     evaluated: Mapping[str, Evaluated]
     lots: Sequence[Lot]
     rules: Sequence[PlanningRule]
-    unpriced: tuple[str, ...]
-    """Accelerators that the problem names and nobody sells."""
+    aside: Mapping[str, str]
+    """Accelerators of the problem that are not considered, each with the fact that is not known."""
     apart: Mapping[str, Split] = field(default_factory=dict)
     """Prefill and decode candidates, where they were searched."""
 
@@ -41,3 +42,10 @@ class Chosen:
             return 1.0
         split = self.apart[placed.workload]
         return split.pairs[split.sides[placed.side].division.local_tokens].sent_fraction
+
+
+def chosen_of(posed: Posed) -> Chosen:
+    """What the options of a posed problem come from."""
+    ready = {name: part for name, part in posed.evaluated.items() if part is not None}
+    apart = {name: split for name, split in posed.apart.items() if split is not None}
+    return Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.aside, apart)

@@ -39,9 +39,9 @@ def other_plans(choice: Choice, chosen: Chosen) -> tuple[RunnerUp, ...]:
 
 
 def left_out(chosen: Chosen) -> tuple[WhyNot, ...]:
-    """GPU types that no configuration can use within the limits, in any role."""
+    """GPU types that no configuration can use within the limits, in any role, or that were left aside."""
     able = {option.gpu for option, _ in chosen.found.values()}
-    lines: list[WhyNot] = []
+    lines = [WhyNot(gpu=name, why=what) for name, what in chosen.aside.items()]
     for part in chosen.evaluated.values():
         judged = verdicts(part.evaluation, tuple(chosen.rules))
         lines += why_not(

@@ -51,8 +51,9 @@ def document(
     removed: tuple[Removal, ...],
     candidates: int,
     folder: Path,
+    aside: Mapping[str, str],
 ) -> Plan:
-    """The plan, or the honest no with what stands in the way."""
+    """The plan, or the honest no with what stands in the way; ``aside``: what was not considered, and why."""
     parts: dict[str, Any] = {}
     if chosen is not None:
         parts = _feasible(problem, catalog, cases, run, choice, chosen)
@@ -70,7 +71,7 @@ def document(
         removed=removed,
         sizing=sized,
         provenance=provenance(cases, run, candidates),
-        **({"mean_utilization": None, "warnings": warnings_without_plan(choice)} | parts),
+        **({"mean_utilization": None, "warnings": warnings_without_plan(choice, aside)} | parts),
     )
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from planner.app.fleet.shape import is_fleet
-from planner.errors import Fault, InputError, nearest
+from planner.errors import Fault, InputError, input_error, nearest
 from planner.explain.front import axis_value
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
@@ -75,6 +75,9 @@ def pareto(
     Raises:
         InputError: an unknown axis, one named twice, or none that can be minimized.
     """
+    if "power" in axes:
+        _refuse_powerless(session)
+        session = session.by_power()
     ratio = max_cost_ratio if "cost" in axes else None
     if is_fleet(session.problem) and set(axes) <= set(FLEET_AXES) and len(axes) > 1:
         from planner.app.fleet.several_plans import front_of_fleet
@@ -217,6 +220,13 @@ def _axes(session: Session, names: Sequence[str]) -> list[Axis]:
     if faults:
         raise InputError(faults)
     return chosen
+
+
+def _refuse_powerless(session: Session) -> None:
+    if session.problem.workers is not None:
+        raise input_error(
+            "--axes", "", '"power"', "cost, gpus or a latency: a table of workers states no power"
+        )
 
 
 def _latency(problem: Problem, metric: str, statistic: str) -> Axis:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from planner.app import free_demand, infeasible, measured_plan
-from planner.app.chosen import Chosen
+from planner.app.chosen import chosen_of
 from planner.app.document import document, inputs
 from planner.app.fleet.shape import is_fleet
 from planner.app.run import Run
@@ -102,12 +102,19 @@ def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:
     """The plan document of a choice, or the honest no."""
     if choice.status in ("infeasible", "unknown"):
         removed, count = infeasible.removed(study, posed, choice)
-        return document(
-            posed.problem, study.catalog, posed.cases, run, choice, None, removed, count, study.folder
-        )
-    ready = {name: part for name, part in posed.evaluated.items() if part is not None}
-    apart = {name: split for name, split in posed.apart.items() if split is not None}
-    chosen = Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced, apart)
+        chosen = None
+    else:
+        removed, count = (), posed.evaluations
+        chosen = chosen_of(posed)
     return document(
-        posed.problem, study.catalog, posed.cases, run, choice, chosen, (), posed.evaluations, study.folder
+        posed.problem,
+        study.catalog,
+        posed.cases,
+        run,
+        choice,
+        chosen,
+        removed,
+        count,
+        study.folder,
+        posed.aside,
     )

@@ -11,11 +11,14 @@ from planner.schema.plan import Pool
 from planner.schema.traffic import Traffic
 
 
-def option_remarks(pool: Pool, item: Configuration, traffic: Traffic) -> Iterator[str]:
+def option_remarks(
+    pool: Pool, item: Configuration, traffic: Traffic, network_is_stated: bool
+) -> Iterator[str]:
     """Sentences about one pool."""
     if item.spans_servers:
         who = "stages" if item.pp > 1 else "experts" if item.ep > 1 else "GPUs"
-        yield f"{pool.id}: a replica spans servers; its {who} talk over fleet.network"
+        assumed = "" if network_is_stated else _assumed(item)
+        yield f"{pool.id}: a replica spans servers; its {who} talk over fleet.network{assumed}"
     if item.pp > 1:
         yield f"{pool.id}: {_bubbles(item, traffic)}"
     if item.ep > 1 and item.experts.capacity_ratio is not None:
@@ -26,6 +29,11 @@ def option_remarks(pool: Pool, item: Configuration, traffic: Traffic) -> Iterato
             f"{pool.id}: tokens come in groups of {_emitted(pool):.2g} on average, and percentiles of ITL "
             f"are gaps between groups; measure whether {accepted} of drafts are accepted: all rests on it"
         )
+
+
+def _assumed(item: Configuration) -> str:
+    rate = item.network_bytes_per_s / 1e9
+    return f", which is not stated: {rate:.0f} GB/s a GPU is assumed, the rate of a cluster fabric"
 
 
 def _emitted(pool: Pool) -> float:

@@ -41,7 +41,7 @@ def pool_warnings(
     cases: Mapping[str, Case], pools_: Sequence[Pool], chosen: Chosen, network_is_stated: bool
 ) -> list[str]:
     """What to mind about models, pools and the options that were taken."""
-    lines = [f"{name}: no price is known, so it was not considered" for name in chosen.unpriced]
+    lines = not_considered(chosen.aside)
     for case in cases.values():
         if case.own_model and case.model.note:
             lines.append(f"{case.model.id}: {case.model.note}")
@@ -53,16 +53,27 @@ def pool_warnings(
                 f"{pool.id}: KV cache has {memory.kv_cache / 1e9:.1f} GB, under 10 % of the memory; "
                 "a few GB more or less change the batch a lot"
             )
-    return [*lines, *_remarks(chosen, pools_), *_apart(cases, pools_, chosen, network_is_stated)]
+    return [
+        *lines,
+        *_remarks(chosen, pools_, network_is_stated),
+        *_apart(cases, pools_, chosen, network_is_stated),
+    ]
 
 
-def warnings_without_plan(choice: Choice) -> tuple[str, ...]:
+def not_considered(aside: Mapping[str, str]) -> list[str]:
+    """The accelerators that were left aside, each with what is not known of it."""
+    return [f"{name}: {what}, so it was not considered" for name, what in aside.items()]
+
+
+def warnings_without_plan(choice: Choice, aside: Mapping[str, str]) -> tuple[str, ...]:
     """What to mind about an answer that is none."""
-    cut = ("the time limit ended the search before there was an answer",)
-    return cut if choice.status == "unknown" else ()
+    lines = not_considered(aside)
+    if choice.status == "unknown":
+        lines.append("the time limit ended the search before there was an answer")
+    return tuple(lines)
 
 
-def _remarks(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
+def _remarks(chosen: Chosen, pools_: Sequence[Pool], network_is_stated: bool) -> list[str]:
     """What to mind about the options of each pool, and where predictions rest on no rows of their kind."""
     lines: list[str] = []
     items = []
@@ -71,7 +82,7 @@ def _remarks(chosen: Chosen, pools_: Sequence[Pool]) -> list[str]:
         part = chosen.part(placed)
         item = part.evaluation.candidates.configurations[placed.configuration]
         items.append(item)
-        lines += option_remarks(pool, item, part.case.traffic)
+        lines += option_remarks(pool, item, part.case.traffic, network_is_stated)
         if not weights_native(item):
             lines.append(f"{pool.id}: {unpacked(item)}")
         name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
@@ -93,6 +104,14 @@ def _apart(
         )
     for pool in pools_:
         placed = chosen.found[pool.option][1]
+        if placed.role == "serve":
+            continue
+        item = chosen.part(placed).evaluation.candidates.configurations[placed.configuration]
+        if item.accelerator.host.pcie_one_way is None:
+            yield (
+                f"{pool.id}: no rate of the host link is known, so the network alone limits how fast KV "
+                "caches are handed over"
+            )
         if placed.role != "prefill":
             continue
         division = chosen.apart[placed.workload].sides[placed.side].division

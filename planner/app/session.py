@@ -57,6 +57,12 @@ class Session:
         """What is kept between questions."""
         return Study(self.catalog, self.rules, self.folder, self.where)
 
+    def by_power(self) -> Session:
+        """The same problem for plans that are compared by their power: unknown power is left aside."""
+        other = Session(self.problem, self.values, self.folder, self.catalog, self.rules, self.where)
+        other.__dict__["study"] = Study(self.catalog, self.rules, self.folder, self.where, by_power=True)
+        return other
+
     def changed(self, changes: Mapping[str, Any], flag: str = "--set") -> Session:
         """The problem with values put in at paths; it shares what was computed.
 

@@ -16,8 +16,8 @@ from planner.app.demands import pool_demand, refuse_unsupported, roles
 from planner.app.fleet.shape import places_matter
 from planner.app.split import options_apart, split_evaluated
 from planner.candidates.demand import spares
+from planner.candidates.market import left_aside, power_counts
 from planner.candidates.market import lots as market_lots
-from planner.candidates.market import unpriced
 from planner.candidates.options import Placed, options, supplies
 from planner.candidates.space import STAGES_RULE, WHOLE_SERVERS, rule_is_off
 from planner.constraints import planning_rules
@@ -61,7 +61,8 @@ class Posed:
     problem: Problem
     lots: tuple[Lot, ...]
     rules: tuple[PlanningRule, ...]
-    unpriced: tuple[str, ...]
+    aside: Mapping[str, str]
+    """Accelerators of the problem that are not considered, each with the fact that is not known."""
     cases: Mapping[str, Case]
     evaluated: Mapping[str, Evaluated | None]
     apart: Mapping[str, Split | None]
@@ -83,10 +84,24 @@ class Study:
     """Poses variants of one problem; candidates and their evaluation are kept between them."""
 
     def __init__(
-        self, catalog: Catalog, rules: Sequence[PlanningRule], folder: Path, where: str = "problem"
+        self,
+        catalog: Catalog,
+        rules: Sequence[PlanningRule],
+        folder: Path,
+        where: str = "problem",
+        by_power: bool = False,
     ) -> None:
-        """``folder`` is where the files lie that problems name; ``where`` is their name in messages."""
+        """Nothing is computed yet.
+
+        Args:
+            catalog: what names stand for.
+            rules: planning rules.
+            folder: where the files lie that problems name.
+            where: name of the problem in messages.
+            by_power: plans are compared by their power, whatever the problem minimizes.
+        """
         self.catalog, self.rules, self.folder, self.where = catalog, tuple(rules), folder, where
+        self.by_power = by_power
         self._cases: dict[object, Case] = {}
         self._enumerated: dict[object, Enumerated] = {}
         self._selected: dict[object, Selected] = {}
@@ -108,18 +123,7 @@ class Study:
             InputError: nothing can be bought, or something that this version does not search.
         """
         refuse_unsupported(problem, self.catalog.engine, self.where)
-        lots = market_lots(
-            problem.fleet, self.catalog.accelerator, self.catalog.price_lists, places_matter(problem)
-        )
-        priceless = unpriced(problem.fleet, self.catalog.accelerator, lots)
-        if not lots:
-            named = f" among {', '.join(priceless)}" if priceless else ""
-            raise input_error(
-                self.where,
-                "fleet",
-                f"no accelerator with a price{named}",
-                "a price list, or fleet.prices for what you can buy",
-            )
+        lots, aside = self._market(problem)
         cases = {workload.name: self.case(workload, problem) for workload in problem.workloads}
         parts = {name: self.evaluated(case, problem, lots, granted) for name, case in cases.items()}
         wanted = roles(problem)
@@ -143,7 +147,35 @@ class Study:
             limits=market_limits(problem, tuple(lots), self.catalog.accelerator),
             couplings=tuple(Coupling(name, LARGEST_ROOM) for name in cases) if "prefill" in wanted else (),
         )
-        return Posed(problem, lots, self.active(problem), priceless, cases, parts, apart, found, question)
+        return Posed(problem, lots, self.active(problem), aside, cases, parts, apart, found, question)
+
+    def _market(self, problem: Problem) -> tuple[tuple[Lot, ...], Mapping[str, str]]:
+        """What can be bought, and the accelerators left aside with the fact that is not known.
+
+        Raises:
+            InputError: nothing is left.
+        """
+        find = self.catalog.accelerator
+        every = market_lots(problem.fleet, find, self.catalog.price_lists, places_matter(problem))
+        by_power = self.by_power or power_counts(problem)
+        aside = left_aside(problem.fleet, find, every, by_power)
+        lots = tuple(lot for lot in every if lot.name not in aside)
+        if lots:
+            return lots, aside
+        named = f" among {', '.join(aside)}" if aside else ""
+        if every:
+            raise input_error(
+                self.where,
+                "fleet",
+                f"no accelerator with a rated power{named}, and power is limited or compared",
+                "an accelerator whose catalog entry states power.tdp",
+            )
+        raise input_error(
+            self.where,
+            "fleet",
+            f"no accelerator with a price{named}",
+            "a price list, or fleet.prices for what you can buy",
+        )
 
     def active(self, problem: Problem) -> tuple[PlanningRule, ...]:
         """The planning rules that the problem leaves on."""

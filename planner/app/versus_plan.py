@@ -15,6 +15,7 @@ from planner.app.measured_plan import read_table
 from planner.app.run import Run
 from planner.app.session import Session
 from planner.app.study import Posed
+from planner.candidates.market import find_id
 from planner.constraints.registry import verdicts
 from planner.errors import input_error, nearest
 from planner.explain.break_even import break_even
@@ -95,7 +96,10 @@ def _gpu(session: Session, question: ChoiceProblem, posed: Posed | None, candida
     accelerator = session.catalog.accelerator(candidate)
     if accelerator is None:
         return None
-    names = {lot.accelerator.id: lot.name for lot in posed.lots} if posed is not None else {}
+    if posed is None:
+        return accelerator.id
+    names = {find_id(session.catalog.accelerator, name): name for name in posed.aside}
+    names |= {lot.accelerator.id: lot.name for lot in posed.lots}
     return names.get(accelerator.id, accelerator.id)
 
 
@@ -166,6 +170,9 @@ def _no_option(session: Session, posed: Posed | None, gpu: str) -> Iterator[str]
     """Why no configuration of the GPU type is an option."""
     if posed is None:
         yield "No row of the table on it serves anything within the limits."
+        return
+    if gpu in posed.aside:
+        yield f"{gpu}: {posed.aside[gpu]}, so it was not considered."
         return
     if not any(lot.name == gpu for lot in posed.lots):
         yield "It is not among the accelerators of the problem, or nobody sells it."

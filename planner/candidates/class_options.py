@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from planner.candidates.options import MICRO, Placed, micro_rps, replica_option
+from planner.candidates.options import MICRO, Placed, micro_rps, rated_w, replica_option
 from planner.candidates.subset import joined, subset
 from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray, Lot
 from planner.schema.choice import Objective, Option
@@ -86,10 +86,7 @@ def charged(
     cost = np.full(len(candidates), np.inf)
     np.minimum.at(cost, candidates.placed_configuration, taken * price)
     if objective == "power":
-        watts = [
-            float(c.accelerator.power.tdp) if c.accelerator.power else 0.0 for c in candidates.configurations
-        ]
-        cost = gpus * np.array(watts)
+        cost = gpus * np.array([float(rated_w(item)) for item in candidates.configurations])
     return cost
 
 

@@ -12,7 +12,7 @@ from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator, Offer, PriceList
 from planner.schema.catalog_index import folded
 from planner.schema.plan import OfferTaken
-from planner.schema.problem import Fleet
+from planner.schema.problem import Fleet, Problem
 
 _MESH = ("nvlink", "xgmi", "ici", "roce")
 
@@ -106,20 +106,31 @@ def slice_of(accelerator: Accelerator, part: Partition) -> Accelerator:
     )
 
 
-def unpriced(
-    fleet: Fleet, find: Callable[[str], Accelerator | None], bought: Iterable[Lot]
-) -> tuple[str, ...]:
-    """Names of the problem that no lot stands for: neither the user nor a price list has a price.
+def left_aside(
+    fleet: Fleet, find: Callable[[str], Accelerator | None], sold: Sequence[Lot], by_power: bool
+) -> dict[str, str]:
+    """Accelerators that a fact is missing for, by the problem's names: what is not known of them.
+
+    Neither the user nor a price list has a price; or power counts, and the catalog states none.
 
     Args:
         fleet: the problem's fleet.
         find: accelerator by id or alias.
-        bought: the lots of this fleet.
+        sold: the lots of this fleet.
+        by_power: power is limited, minimized or compared.
     """
-    known = {lot.accelerator.id for lot in bought}
+    known = {lot.accelerator.id for lot in sold}
     stocked = tuple(name for name, count in fleet.stock.items() if count)
     wanted = fleet.accelerators if fleet.accelerators is not None else (*(fleet.prices or {}), *stocked)
-    return tuple(dict.fromkeys(name for name in wanted if find_id(find, name) not in known))
+    found = {name: "no price is known" for name in wanted if find_id(find, name) not in known}
+    if by_power:
+        found |= {lot.name: "no rated power is known" for lot in sold if lot.accelerator.power is None}
+    return found
+
+
+def power_counts(problem: Problem) -> bool:
+    """Power is minimized or limited, so an accelerator of unknown power cannot be judged."""
+    return problem.objective == "power" or problem.fleet.max_power is not None
 
 
 def find_id(find: Callable[[str], Accelerator | None], name: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from planner.candidates.counted import Ranged, best_by_number
 from planner.schema.candidates import BoolArray, Candidates, Lot
 from planner.schema.choice import Option, Role, Supply
+from planner.schema.configuration import Configuration
 from planner.schema.evaluation import Evaluation
 
 MICRO = 1_000_000
@@ -159,8 +160,6 @@ def replica_option(
     """
     configuration, name = candidates.configurations[index], candidates.names[index]
     whole = units if units and whole_servers else None
-    power = configuration.accelerator.power
-    watts = Fraction(power.tdp) if power else Fraction(0)
     return Option(
         id=f"{workload}: {name}{suffix} @ {lot.id}",
         workload=workload,
@@ -169,8 +168,14 @@ def replica_option(
         gpu=lot.name,
         gpus=units * lot.unit_gpus if whole is not None else configuration.gpus,
         rates_rps=rates_rps,
-        power_w=watts * configuration.gpus,
+        power_w=rated_w(configuration) * configuration.gpus,
         units_per_replica=whole if lot.purchase == "unit" else None,
         slack=slack,
         label=name,
     )
+
+
+def rated_w(configuration: Configuration) -> Fraction:
+    """Rated power of one GPU; 0 where none is known: where power counts, such GPUs are not considered."""
+    power = configuration.accelerator.power
+    return Fraction(power.tdp) if power else Fraction(0)

@@ -36,7 +36,7 @@ class Option:
     usd_per_h: Fraction = Fraction(0)
     """Price of one replica; read only where the supply's purchase is ``option``."""
     power_w: Fraction = Fraction(0)
-    """Power of one replica."""
+    """Rated power of one replica; read only where power is limited or minimized."""
     units_per_replica: int | None = None
     """Whole servers that one replica takes; None: packed into servers when it fits, else rounded up."""
     ttft_s: Fraction | None = None

@@ -287,7 +287,8 @@ class Fleet(Noun):
     max_gpus: Count | None = None
     """GPUs bought at most, idle ones in bought servers included. Default: no limit."""
     max_power: Watts | None = None
-    """Power of all replicas at most, each GPU at its rated power. Default: no limit."""
+    """Power of all replicas at most, each GPU at its rated power; GPUs of unknown power are left out.
+    Default: no limit."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None
@@ -357,7 +358,7 @@ class Problem(Noun):
     search: Search = Search()
     """What may be chosen from."""
     objective: Literal["cost", "cost_per_token", "gpus", "power"] = "cost"
-    """What is minimized."""
+    """What is minimized; by power, GPUs whose rated power is not known are left out."""
     confidence: Annotated[Share, Field(ge=Decimal("0.5"), lt=1)] | None = None
     """Probability with which modelled numbers keep their limits; default 80 % (measured tables 50 %)."""
     workers: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = None

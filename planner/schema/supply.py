@@ -33,12 +33,18 @@ class Amortized(Noun):
     resale: Share = Decimal(0)
     """Share of the price that is left at the end."""
     power: Watts | None = None
-    """Of one GPU with its share of the server, running; None: no electricity."""
+    """Of one GPU with its share of the server, running; needed where electricity is paid."""
     pue: Annotated[Decimal, Field(ge=1, le=3)] = Decimal("1.3")
     """Power of the building over power of the machines."""
     electricity_usd_per_kwh: Usd = Decimal(0)
     hosting_usd_per_gpu_h: Usd = Decimal(0)
     """Rack, network and people."""
+
+    @model_validator(mode="after")
+    def _power_of_paid_electricity(self) -> Amortized:
+        if self.electricity_usd_per_kwh and self.power is None:
+            raise _refused("electricity_usd_per_kwh without power", "power of one GPU, such as 700 W")
+        return self
 
     @property
     def usd_per_gpu_h(self) -> Decimal:

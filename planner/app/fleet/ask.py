@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from planner.app.asker import granted_by, moved_memory, moved_slo
+from planner.app.asker import granted_by, moved_memory, moved_power, moved_slo
 from planner.app.fleet.asker import FleetAsker
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.class_mixes import as_settled
@@ -46,7 +46,7 @@ def asker_of_fleet(study: Study, found: Answered, run: Run) -> FleetAsker:
     def question(changes: Changes) -> FleetProblem:
         if not changes:
             return case.question
-        moved = moved_slo(case.problem, changes)
+        moved = moved_power(moved_slo(case.problem, changes), changes)
         if case.posed is None:
             return pose(study, moved_memory(moved, changes), gpus, NOTHING, names).question
         return as_settled(pose(study, moved, gpus, granted_by(changes, by_id)), case).question

@@ -88,10 +88,13 @@ class FleetAsker:
     def question(self, changes: Changes) -> FleetProblem:
         """What the solver is asked after changes."""
         physical = {name: v for name, v in changes.items() if self._by_id[name].kind in PHYSICAL}
-        if _key(physical) not in self._posed:
-            self._posed[_key(physical)] = self._question(physical)
+        # Without a limit on power, accelerators of unknown power may serve too.
+        freed = {name: v for name, v in changes.items() if v is None and self._by_id[name].kind == "power"}
+        posed = physical | freed
+        if _key(posed) not in self._posed:
+            self._posed[_key(posed)] = self._question(posed)
         rest = {name: value for name, value in changes.items() if name not in physical}
-        return moved(self._posed[_key(physical)], self._by_id, rest)
+        return moved(self._posed[_key(posed)], self._by_id, rest)
 
     def _left_s(self, first: bool, searching: bool) -> float | None:
         """How long the next question may take."""

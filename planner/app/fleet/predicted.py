@@ -6,25 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from planner.app.chosen import Chosen
+from planner.app.chosen import Chosen, chosen_of
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.app.fleet.pools import FleetPool
 from planner.app.pools import PoolCase, pool_document
 from planner.app.pools_apart import apart_documents
-from planner.app.study import Posed
 from planner.schema.catalog import Storage
 from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Pool
 
 _NONE = Fraction(0)
-
-
-def chosen_of(posed: Posed) -> Chosen:
-    """What the options of a posed problem come from."""
-    ready = {name: part for name, part in posed.evaluated.items() if part is not None}
-    apart = {name: split for name, split in posed.apart.items() if split is not None}
-    return Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.unpriced, apart)
 
 
 def predicted_pools(

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from planner import numbers
+from planner.app.chosen import chosen_of
 from planner.app.fleet import busiest
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.pools import FleetPool
-from planner.app.fleet.predicted import chosen_of
-from planner.app.remarks import pool_warnings
+from planner.app.remarks import not_considered, pool_warnings
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Pool
 
@@ -19,9 +19,10 @@ def fleet_warnings(
     case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool], documents: Sequence[Pool]
 ) -> tuple[str, ...]:
     """What to mind, in sentences."""
+    lines = [] if case.posed is None or documents else not_considered(case.posed.aside)
     if choice.status == "unknown":
-        return ("the time limit ended the search before there was an answer",)
-    lines = list(_cut(choice))
+        return (*lines, "the time limit ended the search before there was an answer")
+    lines += _cut(choice)
     if case.posed is not None and documents:
         stated = case.problem.fleet.network is not None
         lines += pool_warnings(case.posed.cases, documents, chosen_of(case.posed), stated)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from planner import numbers
@@ -28,14 +28,22 @@ def why_not_in_fleet(session: Session, candidate: str, run: Run) -> Answer:
     Raises:
         InputError: nothing of that name; with the nearest that there is.
     """
-    question = posed_settings(session.study, session.problem)[1][0][1].question
-    asked = _asked(session, question, candidate)
+    case = posed_settings(session.study, session.problem)[1][0][1]
+    aside = {} if case.posed is None else _by_id(session, case.posed.aside)
+    what = aside.get(find_id(session.catalog.accelerator, candidate))
+    if what is not None:
+        return (f"{candidate}: {what}, so it was not considered.",), ()
+    asked = _asked(session, case.question, candidate)
     if asked is None:
         return (f"{candidate} is not among what this problem can buy.",), ()
     kinds, lines, apis = asked
     ready = kept(session.study, session.problem, run)
     worths = (*_worths(ready, sorted(lines)), *(_api_worth(ready, api) for api in sorted(apis)))
     return _about(ready, candidate, kinds | apis, lines), worths
+
+
+def _by_id(session: Session, aside: Mapping[str, str]) -> dict[str, str]:
+    return {find_id(session.catalog.accelerator, name): what for name, what in aside.items()}
 
 
 Asked = tuple[frozenset[str], frozenset[str], frozenset[str]]

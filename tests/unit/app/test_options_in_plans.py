@@ -139,9 +139,17 @@ def test_sparse_weights_help_where_arithmetic_binds_and_an_engine_runs_them(solv
     assert any(item.id == "weights-format-unsupported" for item in refused.removed)
 
 
-def remarks(item):
+def remarks(item, network_is_stated=True):
     pool = SimpleNamespace(id="w/serve/1", model="m", speculation=None)
-    return list(option_remarks(pool, item, dataclasses.replace(TRAFFIC, input_mean_tokens=5000.0)))
+    traffic = dataclasses.replace(TRAFFIC, input_mean_tokens=5000.0)
+    return list(option_remarks(pool, item, traffic, network_is_stated))
+
+
+def test_a_network_that_nobody_states_is_said_to_be_assumed():
+    wide = configuration(tp=16, spans_servers=True, network_bytes_per_s=50e9)
+    (known,), (assumed,) = remarks(wide), remarks(wide, network_is_stated=False)
+    assert known.endswith("its GPUs talk over fleet.network")
+    assert assumed.endswith("which is not stated: 50 GB/s a GPU is assumed, the rate of a cluster fabric")
 
 
 def test_overflow_is_stated_with_its_share():

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from step_samples import SOURCES
 
-from planner.candidates.market import lots, unpriced
+from planner.candidates.market import left_aside, lots
 from planner.loaders.catalog import load_catalog
 from planner.schema.catalog import PriceList
 from planner.schema.problem import Fleet
@@ -175,7 +175,18 @@ def test_one_name_of_an_instance_for_two_sizes_gives_two_lots():
 )
 def test_names_without_a_price_are_reported(fleet, missing):
     asked = Fleet(**fleet)
-    assert unpriced(asked, CATALOG.accelerator, lots(asked, CATALOG.accelerator, LISTS)) == missing
+    sold = lots(asked, CATALOG.accelerator, LISTS)
+    found = left_aside(asked, CATALOG.accelerator, sold, by_power=True)
+    assert found == dict.fromkeys(missing, "no price is known")
+
+
+@pytest.mark.parametrize("by_power", [False, True])
+def test_an_accelerator_without_a_rated_power_is_left_aside_where_power_counts(by_power):
+    asked = Fleet(prices={"tpu-v5e": "1 USD/h", "h100-sxm": "3 USD/h"}, stock={"mi325x": 8})
+    found = left_aside(asked, CATALOG.accelerator, lots(asked, CATALOG.accelerator, LISTS), by_power)
+    assert found == {"mi325x": "no price is known"} | (
+        {"tpu-v5e": "no rated power is known"} if by_power else {}
+    )
 
 
 def test_the_catalog_s_own_lots_have_ids_of_their_own():
