@@ -129,7 +129,13 @@ def _case(
         question,
         rows,
         tuple(excluded),
-        (*table.notes, *_unchecked(problem), *_unread(problem, table), *unread_rows(problem, table)),
+        (
+            *table.notes,
+            *_unchecked(problem),
+            *_unmeasured(problem, table),
+            *_unread(problem, table),
+            *unread_rows(problem, table),
+        ),
     )
 
 
@@ -217,6 +223,25 @@ def _unchecked(problem: Problem) -> Iterator[str]:
         )
         if stated:
             yield f"workload {workload.name}: a table of workers states no {', '.join(stated)}: not checked"
+
+
+def _unmeasured(problem: Problem, table: WorkerTable) -> Iterator[str]:
+    """Limits that hold for some rows only because nobody measured them."""
+    for workload in problem.workloads:
+        mine = [row for row in table.rows if row.workload in (None, workload.name)]
+        first = [row for row in mine if row.role != "decode"]
+        later = [row for row in mine if row.role != "prefill"]
+        columns = [
+            ("ttft", "ttft_ms", [row for row in first if row.ttft_ms is None]),
+            ("itl", "itl_ms", [row for row in later if row.itl_ms is None]),
+        ]
+        if all(row.transfer_ms is None for row in mine):
+            columns.append(("ttft", "transfer_ms", [row for row in first if row.role == "prefill"]))
+        for metric, column, rows in columns:
+            if rows and _limit_s(workload, metric) is not None:
+                names = list(dict.fromkeys(row.option for row in rows))
+                some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+                yield f"workload {workload.name}: no {column} is stated for {some}: it counts as 0 ms"
 
 
 def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:

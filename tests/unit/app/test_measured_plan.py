@@ -143,3 +143,17 @@ def test_a_workload_without_buckets_reads_the_rows_without_one(tmp_path):
     rows = ["one,,,,h100,1,3,10,,,,,", "one,,x,,h100,1,3,1,,,,,", "one,,y,,h100,1,3,1,,,,,"]
     found = plan(tmp_path, rows)
     assert (found.cost_usd_per_hour, found.routing[0].bucket) == (3.0, "all")
+
+
+def test_figures_that_nobody_measured_are_named_where_a_limit_reads_them(tmp_path):
+    rows = [
+        *(f"{name},,,,h100,1,9,5,,30,,," for name in "abcde"),
+        "p,,,prefill,l4,2,1,5,200,,,,",
+        "q,,,decode,l4,2,1,5,,,,,",
+    ]
+    assert plan(tmp_path, rows).warnings == (
+        "workload w: no ttft_ms is stated for a, b, c and 2 more: it counts as 0 ms",
+        "workload w: no itl_ms is stated for q: it counts as 0 ms",
+        "workload w: no transfer_ms is stated for p: it counts as 0 ms",
+    )
+    assert plan(tmp_path, rows, slo="{}").warnings == ()
