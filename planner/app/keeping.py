@@ -72,7 +72,7 @@ def keeping(
     )
     variants = rows.variants
     away = (variants.fetch_s_per_token > 0.0) | variants.pauses
-    columns = asked.columns(variants.candidate, variants.cache_share > 0.0, away)
+    columns = asked.columns(variants.candidate, variants.caches, away)
     suffixes = _suffixes(variants, away, asked.tier)
     return repeated(candidates, variants.candidate, suffixes, columns), specs.take(variants.candidate), rows
 
@@ -116,7 +116,7 @@ class _Asked:
     def judged(self, way: Way) -> Way:
         """The way with the candidates that may be bought with it."""
         every = np.arange(len(self.candidates))
-        return replace(way, counts=self.admitted(every, way.share > 0.0, way.outside))
+        return replace(way, counts=self.admitted(every, way.caches, way.outside))
 
 
 def _within(way: Way, search: Search) -> Way:
@@ -129,13 +129,14 @@ def _suffixes(variants: Variants, away: BoolArray, tier: str) -> list[str]:
     found = []
     rows = zip(
         variants.cache_share.tolist(),
+        variants.caches.tolist(),
         away.tolist(),
         variants.replicas_from.tolist(),
         variants.replicas_to.tolist(),
         strict=True,
     )
-    for share, outside_, first, last in rows:
-        parts = [f" cache{share * 100.0:g}%"] if share > 0.0 else []
+    for share, caches, outside_, first, last in rows:
+        parts = [f" cache{share * 100.0:g}%"] if share > 0.0 else [" prefix-held"] if caches else []
         parts += [f" kv-to-{tier}"] if outside_ else []
         if last:
             parts.append(f" of{first}" if first == last else f" of{first}-{last}")

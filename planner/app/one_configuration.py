@@ -216,7 +216,7 @@ def cannot_run(
             + account.adapters_bytes[0]
         )
         ranks = asked.attention_dp
-        need = resident + -(-wanted // ranks) * float(fit.sequence_bytes[0])
+        need = resident + float(fit.kv_bytes(-(-wanted // ranks))[0])
         usable = float(built.specs.capacity_bytes[0] * built.specs.engine_utilization[0])
         text = (
             f"{wanted:,} sequence{'s' if wanted > 1 else ''} of {asked.traffic.kv_tokens:,} tokens on one GPU"

@@ -184,7 +184,8 @@ def _kv_usage(part: Evaluated, index: int, fit: MemoryFit, decoding: float | Non
     if decoding is None:
         return None
     context = part.evaluation.traffic_of(index).decode_context_tokens
-    return kv_usage_fraction(part.specs, index, decoding, context, float(fit.account.kv_cache_bytes[index]))
+    sizes = (fit.account.kv_cache_bytes, fit.copy_bytes, fit.spared_bytes)
+    return kv_usage_fraction(part.specs, index, decoding, context, *(float(size[index]) for size in sizes))
 
 
 def drafts_taken(item: Configuration) -> DraftsTaken | None:

@@ -37,14 +37,19 @@ def pool_reuse(part: Evaluated, index: int, fit: MemoryFit, option: Option) -> P
         fetch_s = tokens * float(second.fetch_s_per_token[0])
         compute_s = tokens * float(second.compute_s_per_token[0])
     offload, reuse = case.workload.kv_offload, case.traffic.reuse
+    # What every cache holds is found wherever a request goes.
+    anywhere = reuse is not None and (reuse.scattered or (share == 0.0 and bool(variants.caches[index])))
     return PoolReuse(
-        routing=None if reuse is None else "round-robin" if reuse.scattered else "cache-aware",
+        routing=None if reuse is None else "round-robin" if anywhere else "cache-aware",
         replicas_from=option.replicas_from,
         replicas_to=option.replicas_to,
         hit=traffic.cached_fraction,
         held=float(variants.held_fraction[index]),
         cache_share=share,
         cache_bytes=float(fit.account.kv_cache_bytes[index]) * share / (1.0 + share),
+        held_once_tokens=variants.once.copy_tokens if fit.copy_bytes[index] > 0.0 else 0.0,
+        held_once_bytes=float(fit.copy_bytes[index]),
+        read_there_tokens=variants.once.spared_tokens if fit.copy_bytes[index] > 0.0 else 0.0,
         tier=offload.tier if offload is not None and away else None,
         fetched=fetched,
         fetch_s=fetch_s,

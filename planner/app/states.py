@@ -76,8 +76,8 @@ def _memory_state(name: str, mine: Sequence[PoolCase]) -> list[ConstraintState]:
         fit = fit_of(part)
         ranks = float(part.specs.attention_dp[index])
         batch = float(part.evaluation.capacities.max_batch[index])
-        one = float(fit.sequence_bytes[index])
-        value = float(part.evaluation.needed_bytes[index]) - one + -(-batch // ranks) * one
+        full, one = (float(fit.kv_bytes(number)[index]) for number in (-(-batch // ranks), 1.0))
+        value = float(part.evaluation.needed_bytes[index]) - one + full
         limit = float(part.evaluation.usable_bytes[index])
         bound = part.evaluation.capacities.limited_by[index] == "memory"
         if worst is None or value / limit > worst[0] / worst[1]:

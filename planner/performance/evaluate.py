@@ -119,7 +119,7 @@ def row_fit(
     """Memory of every row: with the workload's own share of the cache, or with that of each variant."""
     if variants is None:
         return memory_fit(specs, traffic, headroom_fraction, prefix_cache_share)
-    return memory_fit(specs, traffic, headroom_fraction, variants.cache_share, variants.pauses)
+    return memory_fit(specs, traffic, headroom_fraction, variants.cache_share, variants.pauses, variants.once)
 
 
 def batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
@@ -139,4 +139,4 @@ def memory_need(fit: MemoryFit, specs: StepSpecs, headroom_fraction: float) -> t
     )
     limit = usable_bytes(specs.capacity_bytes, specs.engine_utilization, headroom_fraction)
     usable = np.where(account.kv_cache_bytes > 0.0, resident + account.kv_cache_bytes, limit)
-    return resident + fit.sequence_bytes, usable
+    return resident + fit.kv_bytes(1.0), usable

@@ -71,7 +71,7 @@ def _needed(
     found = []
     for place, way in enumerate(ways):
         keep = contend(rooms, reached, bounds[place], useful & way.usable)
-        smaller = [other for other in ways[:place] if other.outside == way.outside]
+        smaller = [other for other in ways[:place] if other.outside == way.outside and other.share > 0.0]
         if smaller:
             held, less = _by_number(way), _by_number(smaller[-1])
             keep &= (held.cache != less.cache) | (held.fetched != less.fetched)

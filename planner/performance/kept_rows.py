@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from planner.performance.load import LoadPolicy, Replicas
 from planner.performance.residency import LEVELS, ByLoad, ByNumber
 from planner.performance.reuse import traffic_at
 from planner.schema.candidates import BoolArray, Capacities, FloatArray, IntArray
-from planner.schema.evaluation import Variants
+from planner.schema.evaluation import HeldOnce, Variants
 from planner.schema.traffic import Traffic
 
 Level = tuple[int, int, bool]
@@ -33,8 +33,15 @@ class Way:
     """Candidates for which the way makes sense."""
     outside: bool = False
     pauses: bool = False
+    once: HeldOnce | None = None
+    """What every cache holds once."""
     counts: BoolArray | None = None
     """Candidates that may be bought with it; None: all. Others outdo nobody."""
+
+    @property
+    def caches(self) -> bool:
+        """It keeps something for other requests."""
+        return self.share > 0.0 or self.once is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +173,7 @@ def assembled(
     variants = Variants(
         candidate=candidate,
         cache_share=np.array([plain_share, *(one.share for one in ways)])[way],
+        once=_once(ways, way, candidate),
         fetch_s_per_token=np.where(outside, fetch_s_per_token[candidate], 0.0),
         pauses=np.array([False, *(one.pauses for one in ways)])[way],
         replicas_from=np.concatenate([part.first for part in parts]),
@@ -176,6 +184,19 @@ def assembled(
         traffic=tuple(capacity.traffic_of(level) for level in levels),
     )
     return Rows(variants, found, ceiling)
+
+
+def _once(ways: Sequence[Way], way: IntArray, candidate: IntArray) -> HeldOnce:
+    """What each row holds once; ``way`` is 0 without a cache."""
+    copy, spared = np.zeros(way.size), np.zeros(way.size)
+    found = HeldOnce(copy, spared, by_all=True)
+    for place, one in enumerate(ways, start=1):
+        if one.once is not None:
+            mine = way == place
+            copy[mine] = one.once.copy_bytes[candidate[mine]]
+            spared[mine] = one.once.spared_bytes[candidate[mine]]
+            found = replace(one.once, copy_bytes=copy, spared_bytes=spared)
+    return found
 
 
 def _within(found: Capacities, most_rps: FloatArray, evaluations: int) -> Capacities:

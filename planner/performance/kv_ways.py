@@ -14,10 +14,11 @@ from planner.performance.replica import MemoryFit, memory_fit
 from planner.performance.steady_state import prompt_context_tokens
 from planner.schema.candidates import BoolArray, FloatArray, IntArray
 from planner.schema.configuration import Configuration
+from planner.schema.evaluation import HeldOnce
 from planner.schema.facts import ModelFacts
 from planner.schema.reuse import KvOffload
 from planner.schema.traffic import Reuse, Traffic
-from planner.steptime.memory import sequence_bytes
+from planner.steptime.memory import copy_bytes, sequence_bytes, spared_bytes
 from planner.steptime.specs import StepSpecs
 
 _NEARLY_ALL_SCORE = 3.0
@@ -119,23 +120,62 @@ def kv_ways(
     if reuse is None and not pauses:
         return []
     shares = (default_share if traffic.cached_fraction > 0.0 else 0.0,) if reuse is None else reuse.shares
-    found = []
+    common = _common(specs, 0.0 if reuse is None else reuse.shared_tokens)
+    found = _all_held(traffic, specs, facts, headroom_fraction, planned_rps)
+    # What all requests begin with may be all that is kept.
+    least = (0.0,) if common is not None and reuse is not None and reuse.open_share else ()
     for level in (None, second) if second is not None and reuse is not None else (second,):
         # What the cache does not hold is fetched: a larger share would only take room from requests.
-        for share in shares if level is None else shares[:1]:
-            fit = _fit(traffic, specs, headroom_fraction, share, level if pauses else None)
-            held = _held(traffic, specs, facts, fit, share, default_share, planned_rps, level)
+        for share in (*least, *shares) if level is None else shares[:1]:
+            fit = _fit(traffic, specs, headroom_fraction, share, level if pauses else None, common)
+            held = _held(traffic, specs, facts, fit, share, default_share, planned_rps, level, common)
             usable = _usable(traffic, specs, fit, level, pauses)
             outside_ = level is not None
-            found.append(Way(share, fit.max_sequences, held, usable, outside_, pauses and outside_))
+            found.append(Way(share, fit.max_sequences, held, usable, outside_, pauses and outside_, common))
     return found
 
 
+def _common(specs: StepSpecs, tokens: float) -> HeldOnce | None:
+    """What all requests begin with, held once; None where they begin differently."""
+    if not tokens:
+        return None
+    rows = np.arange(len(specs), dtype=np.int64)
+    return HeldOnce(copy_bytes(specs, rows, tokens), spared_bytes(specs, rows, tokens), True, tokens, tokens)
+
+
+def _all_held(
+    traffic: Traffic, specs: StepSpecs, facts: ModelFacts, headroom_fraction: float, planned_rps: float
+) -> list[Way]:
+    """Every cache holds all prefixes, and running requests read them there, where the prefixes are known.
+
+    It finds the same whatever the number of replicas and the routing.
+    """
+    reuse = traffic.reuse
+    if reuse is None or not reuse.open_share or reuse.entries_per_rps > 0.0:
+        return []
+    needed = residency.set_bytes(reuse, planned_rps, facts, specs)
+    if needed is None:
+        return []
+    rows = np.arange(len(specs), dtype=np.int64)
+    found_tokens = min(float(reuse.weight @ reuse.found_tokens), reuse.entry_tokens)
+    spared, entries = spared_bytes(specs, rows, found_tokens), residency.entries_of(reuse, planned_rps, facts)
+    once = HeldOnce(needed, spared, entries <= 1.0, entries * reuse.entry_tokens, found_tokens)
+    fit = _fit(traffic, specs, headroom_fraction, 0.0, None, once)
+    every = np.full((len(specs), residency.numbers().first.size), residency.LEVELS, dtype=np.int64)
+    held = residency.ByNumber(every, np.zeros_like(every))
+    return [Way(0.0, fit.max_sequences, held, fit.max_sequences > 0, once=once)]
+
+
 def _fit(
-    traffic: Traffic, specs: StepSpecs, headroom_fraction: float, share: float, paused: Outside | None
+    traffic: Traffic,
+    specs: StepSpecs,
+    headroom_fraction: float,
+    share: float,
+    paused: Outside | None,
+    once: HeldOnce | None,
 ) -> MemoryFit:
     shares, pauses = np.full(len(specs), share), None if paused is None else np.ones(len(specs), dtype=bool)
-    return memory_fit(specs, traffic, headroom_fraction, shares, pauses)
+    return memory_fit(specs, traffic, headroom_fraction, shares, pauses, once)
 
 
 def _held(
@@ -147,6 +187,7 @@ def _held(
     default_share: float,
     planned_rps: float,
     level: Outside | None,
+    common: HeldOnce | None,
 ) -> residency.ByNumber | residency.ByLoad:
     """What the way finds; nothing where nothing may be reused."""
     reuse, pool = traffic.reuse, fit.account.kv_cache_bytes
@@ -154,11 +195,11 @@ def _held(
         nothing: IntArray = np.zeros((len(specs), residency.numbers().first.size), dtype=np.int64)
         return residency.ByNumber(nothing, nothing)
     rows = np.arange(len(specs), dtype=np.int64)
-    common = sequence_bytes(specs, rows, reuse.shared_tokens) if reuse.shared_tokens else 0.0
-    room = np.maximum(pool * share / (1.0 + share) - common, 0.0)
+    copy, spared = (0.0, 0.0) if common is None else (common.copy_bytes, common.spared_bytes)
+    room = np.maximum(pool * share / (1.0 + share) - copy, 0.0)
     beyond = np.zeros_like(room) if level is None else np.where(level.pays, level.capacity_bytes, 0.0)
     if sticks(reuse):
-        one = sequence_bytes(specs, rows, reuse.entry_tokens)
+        one = sequence_bytes(specs, rows, reuse.entry_tokens) - spared
         return residency.held_by_load(reuse, specs.attention_dp, room, beyond, one)
     needed = residency.set_bytes(reuse, planned_rps, facts, specs)
     if needed is None:
@@ -180,7 +221,8 @@ def _usable(
         return every
     usable = level.pays if traffic.reuse is not None else level.fetch_s_per_token > 0.0
     if pauses:
-        spread = traffic.running_spread_tokens / max(traffic.decode_context_tokens, 1.0) * fit.sequence_bytes
+        one = (fit.own_bytes + fit.spared_bytes) * (1.0 + fit.cache_share)
+        spread = traffic.running_spread_tokens / max(traffic.decode_context_tokens, 1.0) * one
         per_rank = fit.max_sequences / specs.attention_dp
         usable = usable & (level.capacity_bytes >= _NEARLY_ALL_SCORE * spread * np.sqrt(per_rank))
     return usable

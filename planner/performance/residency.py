@@ -11,7 +11,7 @@ from planner.physics import prefix_cache
 from planner.schema.candidates import BoolArray, FloatArray, IntArray
 from planner.schema.facts import ModelFacts
 from planner.schema.traffic import Reuse
-from planner.steptime.memory import sequence_bytes
+from planner.steptime.memory import sequence_bytes, spared_bytes
 from planner.steptime.specs import StepSpecs
 
 SINGLY = 16
@@ -47,20 +47,28 @@ def numbers() -> Numbers:
 def set_bytes(reuse: Reuse, rate_rps: float, facts: ModelFacts, specs: StepSpecs) -> FloatArray | None:
     """Bytes on one GPU of one copy of everything that may be reused, by candidate; None where not known.
 
+    Without the beginning that all entries have in common, but for its last, part-filled block.
+
     Args:
         reuse: entries in use.
         rate_rps: requests per second of the workload.
         facts: the model, for a working set that is stated in 16-bit bytes.
         specs: candidates.
     """
-    entries = reuse.entries + reuse.entries_per_rps * rate_rps
-    if reuse.set_bytes:
-        token_bytes = facts.kv_elements_per_token_layer * facts.attention_layers * _SIXTEEN_BITS_BYTES
-        entries = reuse.set_bytes / max(token_bytes * reuse.entry_tokens, 1.0)
+    entries = entries_of(reuse, rate_rps, facts)
     if entries <= 0.0:
         return None
     rows = np.arange(len(specs), dtype=np.int64)
-    return np.asarray(entries * sequence_bytes(specs, rows, reuse.entry_tokens))
+    shared = spared_bytes(specs, rows, reuse.shared_tokens)
+    return np.asarray(entries * (sequence_bytes(specs, rows, reuse.entry_tokens) - shared))
+
+
+def entries_of(reuse: Reuse, rate_rps: float, facts: ModelFacts) -> float:
+    """How many entries are in use, of the mean size; 0 where that is not known."""
+    if reuse.set_bytes:
+        token_bytes = facts.kv_elements_per_token_layer * facts.attention_layers * _SIXTEEN_BITS_BYTES
+        return reuse.set_bytes / max(token_bytes * reuse.entry_tokens, 1.0)
+    return reuse.entries + reuse.entries_per_rps * rate_rps
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,7 @@ def prefix_reuse(traffic: Traffic, cache: PrefixCache, default_share: float) -> 
         scattered=cache.routing == "round-robin",
         reuse_requests=float(cache.reuse or 0),
         shares=shares(cache, default_share, known),
+        open_share=cache.share is None,
     )
 
 

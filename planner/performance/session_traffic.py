@@ -88,6 +88,7 @@ def session_prompts(
         entry_tokens=rest_tokens + answer_mean_tokens,
         scattered=cache is not None and cache.routing == "round-robin",
         shares=shares(cache, default_share, known=True),
+        open_share=cache is None or cache.share is None,
         shared_tokens=shared,
     )
     return SessionPrompts((atom_weight, tokens + image_tokens), reuse, float(1.0 / weight[0]))

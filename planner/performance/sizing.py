@@ -68,6 +68,10 @@ def workload_sizing(
             name: _sequence_bytes(facts, traffic.kv_tokens, formats[name])
             for name in dict.fromkeys([WIDEST_KV, *kv])
         },
+        token_bytes={
+            name: kv_bytes_per_token(facts, formats[name].bits).growth_past_window_bytes
+            for name in dict.fromkeys([WIDEST_KV, *kv])
+        },
     )
 
 
@@ -88,11 +92,18 @@ def _sequence_bytes(facts: ModelFacts, tokens: int, kv: NumberFormat) -> float:
 
 
 def kv_usage_fraction(
-    specs: StepSpecs, index: int, decoding: float, context_tokens: float, kv_cache_bytes: float
+    specs: StepSpecs,
+    index: int,
+    decoding: float,
+    context_tokens: float,
+    kv_cache_bytes: float,
+    copy_bytes: float = 0.0,
+    spared_bytes: float = 0.0,
 ) -> float | None:
     """Share of the KV cache that the decoding sequences of one replica take on average.
 
-    Equation: decoding x bytes of one sequence of the mean context / (cache of one GPU x attention ranks).
+    Equation: (decoding x bytes of one sequence of the mean context / attention ranks + what is held once) /
+    cache of one GPU.
 
     Args:
         specs: columns of the step model.
@@ -100,8 +111,11 @@ def kv_usage_fraction(
         decoding: sequences decoding on average.
         context_tokens: their mean context, prompt and what is answered so far.
         kv_cache_bytes: cache of one GPU; with none, the share is not known.
+        copy_bytes: held once on one GPU.
+        spared_bytes: what a sequence does not hold itself because of it.
     """
     if kv_cache_bytes <= 0.0:
         return None
     one = float(sequence_bytes(specs, np.array([index], dtype=np.int64), context_tokens)[0])
-    return decoding * one / (kv_cache_bytes * float(specs.attention_dp[index]))
+    own = decoding * max(one - spared_bytes, 0.0) / float(specs.attention_dp[index])
+    return (own + copy_bytes) / kv_cache_bytes

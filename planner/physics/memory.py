@@ -33,6 +33,17 @@ def sequence_kv_bytes(
     return full + kept_tokens * sliding_bytes_per_token + state_bytes
 
 
+def spared_kv_bytes(tokens: Floats, block_tokens: Floats, full_bytes_per_token: Floats) -> Floats:
+    """Cache that a sequence need not hold itself when its first ``tokens`` are held once for many.
+
+    ``floor(c/b) b kv_full``: whole blocks are shared; the layers with a window have moved past the beginning.
+
+    Source: block sharing of paged attention (Kwon et al. 2023, section 4.4).
+    """
+    blocks = np.floor(np.asarray(tokens, dtype=np.float64) / block_tokens)
+    return blocks * block_tokens * full_bytes_per_token
+
+
 def sampler_bytes(sequences: Floats, vocabulary_size: Floats, bytes_per_logit: Floats) -> Floats:
     """Logits, sorted copies and masks of the start-up profile: ``n V b``. Every rank gathers all logits."""
     return sequences * vocabulary_size * bytes_per_logit

@@ -37,11 +37,15 @@ def _pool(reuse: PoolReuse) -> list[str]:
         return ["nothing is kept: it would take more room than it saves time."]
     parts = []
     if reuse.hit > 0.0:
-        room = f"{numbers.share(reuse.cache_share)} more blocks, {numbers.size(reuse.cache_bytes)} a GPU"
-        parts.append(
-            f"{numbers.share(reuse.hit)} of prompt tokens are found at full load; "
-            f"{numbers.share(reuse.held)} of requests find their own in the cache ({room})."
-        )
+        parts.append(f"{numbers.share(reuse.hit)} of prompt tokens are found at full load;")
+        if reuse.cache_share > 0.0:
+            room = f"{numbers.share(reuse.cache_share)} more blocks, {numbers.size(reuse.cache_bytes)} a GPU"
+            parts.append(f"{numbers.share(reuse.held)} of requests find their own in the cache ({room}).")
+        if reuse.held_once_bytes > 0.0:
+            parts.append(
+                f"{reuse.held_once_tokens:,.0f} tokens ({numbers.size(reuse.held_once_bytes)} a GPU) are "
+                f"held once; a request reads {reuse.read_there_tokens:,.0f} there and holds the rest itself."
+            )
         parts.append(_needs(reuse))
     if reuse.fetched > 0.0 and reuse.tier and reuse.fetch_s is not None and reuse.compute_s is not None:
         again = numbers.seconds(reuse.compute_s)

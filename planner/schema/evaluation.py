@@ -12,13 +12,31 @@ from planner.schema.traffic import Traffic
 
 
 @dataclass(frozen=True, eq=False)
+class HeldOnce:
+    """Beginnings of sequences that a cache holds once and running sequences read there, by candidate."""
+
+    copy_bytes: FloatArray
+    """On one GPU; 0 = nothing is held so."""
+    spared_bytes: FloatArray
+    """What one sequence need not hold itself on one GPU."""
+    by_all: bool
+    """All requests begin alike, so whichever of them runs holds the beginning; otherwise all beginnings are
+    kept whatever runs."""
+    copy_tokens: float = 0.0
+    """All that is held once, in tokens …"""
+    spared_tokens: float = 0.0
+    """… and what of it one sequence reads."""
+
+
+@dataclass(frozen=True, eq=False)
 class Variants:
     """Candidates that are repeated because hits depend on how KV is kept and on the number of replicas."""
 
     candidate: IntArray
     """Of each row, the candidate that it repeats."""
     cache_share: FloatArray
-    """Blocks for what may be reused, beyond those of active requests; 0 = no cache."""
+    """Blocks for what may be reused, beyond those of active requests; 0 = none."""
+    once: HeldOnce
     fetch_s_per_token: FloatArray
     """Of KV kept outside the GPU; 0 where none is."""
     pauses: BoolArray
@@ -35,6 +53,11 @@ class Variants:
     """Share of requests that find it outside the GPU."""
     traffic: tuple[Traffic, ...]
     """Of each row, the traffic with these hits."""
+
+    @property
+    def caches(self) -> BoolArray:
+        """Rows that keep anything for other requests."""
+        return (self.cache_share > 0.0) | (self.once.copy_bytes > 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,11 +25,12 @@ class PrefixCache(Noun):
     """cache-aware: equal prefixes go to the same replica (sessions stick); round-robin: to any replica."""
     share: Percentage | None = None
     """KV blocks kept for prefixes beyond those of active requests; default 25 %, and where the working set
-    is known also twice that, four times and so on, whichever serves cheapest."""
+    is known also twice that, four times and so on, or every prefix once in each cache, where running requests
+    read it; whichever serves cheapest."""
     working_set: Bytes | None = None
     """KV of all prefixes in use, one copy, in 16 bits; narrower caches need less in proportion."""
     prefixes: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None = None
-    """Different prefixes in use, with prefix_tokens: the working set in tokens."""
+    """Different prefixes in use, with prefix_tokens: the working set in tokens; 1: all begin alike."""
     prefix_tokens: Tokens | None = None
     """Tokens of one prefix."""
     reuse: Annotated[Decimal, Field(gt=0, le=1_000_000_000)] | None = None

@@ -23,6 +23,12 @@ class PoolReuse(Noun):
     """KV blocks kept for that, over those of active requests."""
     cache_bytes: float
     """The same on one GPU, in bytes."""
+    held_once_tokens: float = 0.0
+    """Beginnings of requests that each cache holds once, for all requests that begin so …"""
+    held_once_bytes: float = 0.0
+    """… the same on one GPU, in bytes …"""
+    read_there_tokens: float = 0.0
+    """… and what of it one request reads there instead of holding it itself."""
     tier: Tier | None = None
     """Where KV is kept outside the GPU."""
     fetched: float = 0.0

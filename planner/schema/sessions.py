@@ -37,7 +37,8 @@ class Sessions(Noun):
     output: Tokens | LengthSide
     """Tokens of the answer of one turn."""
     shared_input: Annotated[int, Field(ge=0, le=100_000_000, strict=True)] = 0
-    """Tokens at the start of the first prompt that are the same in all sessions (system prompt, tools)."""
+    """Tokens at the start of the first prompt that are the same in all sessions (system prompt, tools); each
+    cache holds them once."""
 
     @model_validator(mode="after")
     def _possible(self) -> Sessions:

@@ -27,3 +27,5 @@ class WorkloadSizing(Noun):
     """One copy of the model by format of its weights: the checkpoint's first, then those of the plan."""
     sequence_bytes: dict[str, float]
     """KV and state of one sequence of `sequence_tokens` by format of the KV cache: 16 bit first."""
+    token_bytes: dict[str, float] = {}
+    """KV that one more token of a long sequence takes, in the same formats."""

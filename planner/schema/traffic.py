@@ -35,6 +35,8 @@ class Reuse:
     """See `planner.physics.prefix_cache.scattered_fraction`."""
     shares: tuple[float, ...] = ()
     """Blocks for entries beyond those of active requests, to choose from."""
+    open_share: bool = True
+    """The problem does not say how many."""
     set_bytes: float = 0.0
     """All entries together in 16 bits, where it is stated so; else 0."""
     shared_tokens: float = 0.0

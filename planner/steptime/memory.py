@@ -105,6 +105,27 @@ def sequence_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArr
     )
 
 
+def copy_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArray:
+    """Cache of the first ``tokens`` of many sequences on one GPU, held once."""
+    s = specs.take(rows)
+    return np.asarray(
+        memory.sequence_kv_bytes(
+            tokens,
+            s.kv_block_tokens,
+            s.kv_full_bytes_per_token,
+            s.kv_sliding_bytes_per_token,
+            s.kv_window_tokens,
+            s.kept_state_bytes,
+        )
+    )
+
+
+def spared_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArray:
+    """What each of these sequences then need not hold itself."""
+    s = specs.take(rows)
+    return np.asarray(memory.spared_kv_bytes(tokens, s.kv_block_tokens, s.kv_full_bytes_per_token))
+
+
 def max_sequences(specs: StepSpecs, rows: IntArray, kv_cache_bytes: Floats, tokens: Floats) -> FloatArray:
     """Sequences of ``tokens`` that the caches of one replica hold at once: ``g floor(pool / sequence)``.
 

@@ -74,15 +74,24 @@ def _floor(at: Context, sizing: WorkloadSizing, pool: Pool, weights: str, kv: st
     memory = pool.memory_bytes
     if memory is None or weights not in sizing.weights_bytes or kv not in sizing.sequence_bytes:
         return None
-    held = sum(
-        other.replicas * other.max_batch for other in at.pools(sizing.workload) if other.role != "prefill"
-    )
+    holding = [other for other in at.pools(sizing.workload) if other.role != "prefill"]
+    held = sum(other.replicas * other.max_batch for other in holding)
+    saved_tokens = sum(_saved_tokens(other) for other in holding)
     return Floor(
         weights_bytes=sizing.weights_bytes[weights],
-        kv_bytes=held * sizing.sequence_bytes[kv],
+        kv_bytes=held * sizing.sequence_bytes[kv] - saved_tokens * sizing.token_bytes.get(kv, 0.0),
         sequences=held,
         usable_bytes=memory.weights + memory.kv_cache,
     )
+
+
+def _saved_tokens(pool: Pool) -> float:
+    """What the sequences of a pool read where it is held once, less that one copy in each cache."""
+    if pool.reuse is None:
+        return 0.0
+    copies = pool.replicas * pool.attention_dp
+    once, read = pool.reuse.held_once_tokens, pool.reuse.read_there_tokens
+    return max(pool.replicas * pool.max_batch * read - copies * once, 0.0)
 
 
 def _widest_kv(sizing: WorkloadSizing) -> str:

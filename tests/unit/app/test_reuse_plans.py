@@ -10,8 +10,11 @@ import pytest
 from solved_problems import catalog, rules, solved
 
 import planner
+from planner.app.explain_plan import alarms
 from planner.app.study import Study
+from planner.explain.sizing.steps import steps
 from planner.loaders.problem import load_problem_document
+from planner.schema.policy import RulesOfThumb
 
 SEARCH = {"modes": ["aggregated"], "tp": [1], "batched_tokens": [2048]}
 FLEET = {"prices": {"h100-sxm": "2.5 USD/h"}}
@@ -218,3 +221,43 @@ def test_trimming_is_a_what_if(tmp_path):
     assert answer.after.cost_usd_per_hour < answer.before.cost_usd_per_hour
     assert answer.before.pools[0].reuse is None
     assert answer.before.sessions == ()
+
+
+def begins_alike(shared, **cache):
+    """6,000 tokens of prompt, the first ``shared`` of them the same in all requests; no limit on latency."""
+    known = {"hit": f"{shared / 60} %", "prefixes": 1, "prefix_tokens": shared, **cache}
+    return chat(
+        lengths={"input": {"fixed": 6000}, "output": {"fixed": 400}},
+        slo={},
+        prefix_cache=known if shared else None,
+    )
+
+
+def test_the_more_requests_have_in_common_the_more_run_at_once():
+    plans = [solved(begins_alike(shared)) for shared in (0, 600, 3000, 5400)]
+    pools = [plan.pools[0] for plan in plans]
+    cache = pools[0].memory_bytes.kv_cache
+    token = 2 * 8 * 128 * 32  # Keys and values of 8 heads in 32 layers, one byte each.
+    blocks = [shared // 16 * 16 for shared in (0, 600, 3000, 5400)]
+    copies = [-(-shared // 16) * 16 for shared in (0, 600, 3000, 5400)]
+    assert [pool.max_batch for pool in pools] == [
+        int((cache - copy * token) // ((6400 - block) * token))
+        for block, copy in zip(blocks, copies, strict=True)
+    ]
+    assert [pool.reuse.held_once_bytes for pool in pools[1:]] == [copy * token for copy in copies[1:]]
+    for plan in plans:
+        (memory,) = [state for state in plan.constraints if state.id == "vram:chat"]
+        assert 0.0 <= memory.slack < 6400 * token
+    costs = [plan.cost_usd_per_hour for plan in plans]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_the_floor_counts_what_is_held_once_once():
+    plan = solved(begins_alike(3000))
+    (pool,) = plan.pools
+    told = steps(plan, RulesOfThumb.of(catalog().find("judgement", "sizing")), alarms(catalog()))
+    (kv,) = [item.value for item in told[3].figures if item.name.startswith("their KV")]
+    token = 2 * 2 * 8 * 128 * 32
+    expected = pool.replicas * (pool.max_batch * 3400 + 3000) * token
+    assert kv == expected
+    assert pool.reuse.routing == "round-robin"

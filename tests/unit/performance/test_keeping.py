@@ -119,7 +119,7 @@ def exhaustive_by_number(part, room, offload=None):
             levels = tuple((a, b, True) for a, b in zip(cache.tolist(), fetched.tolist(), strict=True))
             if levels not in known:
                 rate = capacity.at(mine, levels, way.max_sequences[mine]).rate_rps
-                known[levels] = rate[way.usable[mine]].max()
+                known[levels] = rate[way.usable[mine]].max(initial=0.0)
             best[group] = max(best[group], known[levels])
     return best
 
