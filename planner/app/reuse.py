@@ -12,7 +12,7 @@ from planner.performance.replica import MemoryFit, replicas
 from planner.schema.choice import Option
 from planner.schema.plan import Pool
 from planner.schema.reuse_state import PoolReuse, SessionsTaken
-from planner.steptime.memory import sequence_bytes
+from planner.steptime.memory import copy_bytes, sequence_bytes, spared_bytes
 
 HOUR_S = 3600
 
@@ -81,7 +81,9 @@ def sessions_taken(parts: Mapping[str, tuple[Evaluated, int]]) -> tuple[Sessions
         if sessions is None or reuse is None:
             continue
         traffic, item = case.traffic, part.evaluation.candidates.configurations[index]
-        rate, one = float(case.peak_rps), sequence_bytes(part.specs, np.array([index]), reuse.entry_tokens)
+        rate, row, shared = float(case.peak_rps), np.array([index]), reuse.shared_tokens
+        one = sequence_bytes(part.specs, row, reuse.entry_tokens) - spared_bytes(part.specs, row, shared)
+        once = copy_bytes(part.specs, row, shared) if shared else np.zeros(1)
         resting = reuse.entries_per_rps * rate
         found.append(
             SessionsTaken(
@@ -96,7 +98,8 @@ def sessions_taken(parts: Mapping[str, tuple[Evaluated, int]]) -> tuple[Sessions
                 new_tokens_mean=traffic.prefill_mean_tokens,
                 resting=resting,
                 resting_tokens=reuse.entry_tokens,
-                resting_bytes=resting * float(one[0]) * item.tp * item.pp,
+                shared_tokens=shared,
+                resting_bytes=(resting * float(one[0]) + float(once[0])) * item.tp * item.pp,
                 sticky=not reuse.scattered,
             )
         )

@@ -56,7 +56,9 @@ class SessionsTaken(Noun):
     """Sessions between two turns at the peak."""
     resting_tokens: float
     """Context that one of them has, on average."""
+    shared_tokens: float = 0.0
+    """Of these, what all sessions begin with."""
     resting_bytes: float
-    """KV of all of them in the format of the first pool, one copy."""
+    """KV of all of them in the format of the first pool, one copy, with what they share counted once."""
     sticky: bool
     """Turns return to the replica of their session."""

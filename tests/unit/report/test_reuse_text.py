@@ -34,6 +34,8 @@ def test_sessions_are_told_with_what_follows(chat_plan):
     assert "chat: 44.4 req/s from sessions of 8.00 turns." in text
     assert "9,708 tokens (P95 16,037), 1,231 of them new" in text
     assert "2,333 sessions rest between turns with 9,635 tokens each: 420 GB of KV." in text
+    alike = words(chat_plan, FOUND, (TAKEN.model_copy(update={"shared_tokens": 3000.0}),))
+    assert "with 9,635 tokens each, 3,000 of them the same in all: 420 GB of KV." in alike
 
 
 @pytest.mark.parametrize(
