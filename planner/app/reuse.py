@@ -27,6 +27,12 @@ def pool_reuse(part: Evaluated, index: int, fit: MemoryFit, option: Option) -> P
         option: what was bought.
     """
     variants, traffic, case = part.evaluation.variants, part.evaluation.traffic_of(index), part.case
+    if variants is None and case.traffic.reuse is not None and option.role == "prefill":
+        # Served apart, only what every worker finds is counted on.
+        share = float(fit.cache_share)
+        room = float(fit.account.kv_cache_bytes[index]) * share / (1.0 + share)
+        hit = traffic.cached_fraction
+        return PoolReuse(routing="round-robin", hit=hit, held=0.0, cache_share=share, cache_bytes=room)
     if variants is None or (case.traffic.reuse is None and not variants.pauses[index]):
         return None
     share, fetched = float(variants.cache_share[index]), float(variants.fetched_fraction[index])

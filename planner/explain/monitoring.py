@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner import numbers
-from planner.explain.problem_values import problem_value, sizing_of
+from planner.explain.problem_values import planned_hit, problem_value, sizing_of
 from planner.schema.explanation import Target
 from planner.schema.plan import Plan, Pool
 from planner.schema.policy import Alarms
@@ -149,10 +149,10 @@ def _memory(at: _Place) -> Target | None:
 
 
 def _prefixes(at: _Place) -> Target | None:
-    sizing = sizing_of(at.plan, at.pool.workload)
-    if sizing is None or sizing.cached_fraction <= 0 or at.pool.role == "decode":
+    planned = planned_hit(at.pool, sizing_of(at.plan, at.pool.workload))
+    if planned <= 0 or at.pool.role == "decode":
         return None
-    planned, alarm = sizing.cached_fraction, at.alarms.prefix_hit_low_fraction
+    alarm = at.alarms.prefix_hit_low_fraction
     if planned <= alarm:
         why = "fewer hits than planned: prompts take longer"
         return at.target("prefix_hit_ratio", "fraction", planned, why, "7.7; 9.3", low=planned)

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from planner import units
-from planner.schema.plan import Plan
+from planner.schema.plan import Plan, Pool
 from planner.schema.sizing import WorkloadSizing
 
 
@@ -88,3 +88,10 @@ def capacity_margin(plan: Plan, workload: str) -> float | None:
     except units.UnitError:
         return None
     return share if isfinite(share) else None
+
+
+def planned_hit(pool: Pool, sizing: WorkloadSizing | None) -> float:
+    """Share of prompt tokens that a pool counts on to find."""
+    if pool.reuse is not None:
+        return pool.reuse.hit
+    return 0.0 if sizing is None else sizing.cached_fraction

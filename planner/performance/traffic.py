@@ -74,8 +74,13 @@ def traffic(
     total = (total[0], total[1] + image_tokens)
     weighted = _answer_input_tokens(lengths, trace, cut)
     found = _traffic(workload, prompt, answer, total, kv_tail_fraction)
+    # Atoms are means of bins, and the tail of their sum may lie below the stated tail of one side.
+    longest_prompt = _side_quantile(lengths.input, prompt, kv_tail_fraction, image_tokens, cut.scale)
+    longest_answer = _side_quantile(lengths.output, answer, kv_tail_fraction, most=cut.most)
+    least_tokens = max(longest_prompt + float(answer[1].min()), longest_answer + float(prompt[1].min()))
     found = replace(
         found,
+        kv_tokens=max(found.kv_tokens, math.ceil(least_tokens - 1e-9)),
         input_p95_tokens=_side_quantile(lengths.input, prompt, 0.95, image_tokens, cut.scale),
         output_p95_tokens=_side_quantile(lengths.output, answer, 0.95, most=cut.most),
         input_p99_tokens=_side_quantile(lengths.input, prompt, 0.99, image_tokens, cut.scale),

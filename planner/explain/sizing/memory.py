@@ -170,7 +170,8 @@ def _shrunk(formats: str, before: Floor, after: Floor) -> str:
     total, was = after.weights_bytes + after.kv_bytes, before.weights_bytes + before.kv_bytes
     saved = numbers.share(1 - total / was) if was > 0 else "0 %"
     gpus = numbers.count(after.gpus, "GPU")
-    return f"With {formats} the floor falls by {saved}, from {before.gpus:,} to {gpus}."
+    change = f"stays at {gpus}" if after.gpus == before.gpus else f"falls from {before.gpus:,} to {gpus}"
+    return f"With {formats} weights and KV take {saved} less, and the floor {change}."
 
 
 def _narrower(name: str, known: dict[str, float], wide: str, taken: str, who: str) -> list[Figure]:

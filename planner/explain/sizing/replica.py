@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner import numbers
 from planner.explain.phrases import is_measured, listing, speculation
-from planner.explain.problem_values import problem_value
+from planner.explain.problem_values import planned_hit, problem_value
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step
 from planner.schema.plan import ConstraintState, Pool
@@ -93,23 +93,31 @@ def kv_strategy(at: Context) -> Step:
         verdicts.append(
             (who, f"The cache of a replica keeps {pool.max_batch:,} sequences{length} in {pool.kv}.")
         )
-    prefixes = [text for name in at.workloads for text in _prefixes(at, name)]
-    return at.step(KV_STRATEGY, figures, [*told(verdicts), *told(prefixes)], open_=bool(prefixes))
+    prefixes = [pair for name in at.workloads for pair in _prefixes(at, name)]
+    open_ = any(by_prefix for _, by_prefix in prefixes)
+    return at.step(
+        KV_STRATEGY, figures, [*told(verdicts), *told([pair for pair, _ in prefixes])], open_=open_
+    )
 
 
-def _prefixes(at: Context, workload: str) -> list[tuple[str, str]]:
-    """What the planned hits of the prefix cache depend on."""
+def _prefixes(at: Context, workload: str) -> list[tuple[tuple[str, str], bool]]:
+    """What the planned hits of the prefix cache depend on, and whether that is routing."""
     sizing = at.sizing(workload)
     pools = [pool for pool in at.pools(workload) if pool.role != "decode"]
     replicas = sum(pool.replicas for pool in pools)
-    if sizing is None or not sizing.cached_fraction or replicas < 2:
+    found = sum(pool.replicas * planned_hit(pool, sizing) for pool in pools)
+    if not found or replicas < 2:
         return []
-    planned = numbers.share(sizing.cached_fraction)
-    text = (
-        f"{planned} of the prompt tokens come from the prefix cache: that takes routing by prefix, since "
-        f"round robin over {replicas:,} replicas finds a prefix on one of {replicas:,}."
-    )
-    return [(at.of_workload(workload), text)]
+    text = f"{numbers.share(found / replicas)} of the prompt tokens come from the prefix cache"
+    by_prefix = any(pool.reuse is None or pool.reuse.routing == "cache-aware" for pool in pools)
+    if by_prefix:
+        text += (
+            ": that takes routing by prefix, since "
+            f"round robin over {replicas:,} replicas finds a prefix on one of {replicas:,}."
+        )
+    else:
+        text += ", whichever replica a request reaches."
+    return [((at.of_workload(workload), text), by_prefix)]
 
 
 def batching(at: Context) -> Step:

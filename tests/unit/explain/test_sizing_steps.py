@@ -144,7 +144,10 @@ def test_memory_floor_and_what_formats_save(make):
     narrow = step(make(), 5)
     assert value(narrow, "weights in fp8") == "70.0 GB (-50 %)"
     assert value(narrow, "allowed") == "weights bf16 or fp8"
-    assert narrow.verdict == ("With weights in fp8, KV in fp8 the floor falls by 50 %, from 14 to 7 GPUs.",)
+    text = (
+        "With weights in fp8, KV in fp8 weights and KV take 50 % less, and the floor falls from 14 to 7 GPUs."
+    )
+    assert narrow.verdict == (text,)
 
 
 def test_nothing_is_compressed(make):
@@ -175,6 +178,24 @@ def test_operating_point_agrees_with_littles_law(make):
     )
     assert not found.open
     assert step(make({"concurrency": 5.0}), 7).open
+
+
+def test_what_every_replica_holds_needs_no_routing(make):
+    reuse = {"hit": 0.4, "held": 1.0, "cache_share": 0.0, "cache_bytes": 0.0, "routing": "round-robin"}
+    found = step(make({"reuse": reuse}, sizing={"cached_fraction": 0.6}), 8)
+    assert not found.open
+    text = "40 % of the prompt tokens come from the prefix cache, whichever replica a request reaches."
+    assert text in found.verdict
+    nothing = step(make({"reuse": reuse | {"hit": 0.0}}, sizing={"cached_fraction": 0.6}), 8)
+    assert not any("prefix cache" in line for line in nothing.verdict)
+
+
+def test_a_floor_that_stays_is_said_to_stay(make):
+    small = {"weights_bytes": {"bf16": 10e9, "fp8": 9e9}, "sequence_bytes": {"bf16": 1e3, "fp8": 5e2}}
+    (text,) = step(make(sizing=small), 5).verdict
+    assert (
+        text == "With weights in fp8, KV in fp8 weights and KV take 10 % less, and the floor stays at 1 GPU."
+    )
 
 
 def test_prefix_hits_need_routing(make):

@@ -94,3 +94,14 @@ def test_the_tail_of_two_independent_sides_against_sampling():
 
     total = lognormal_tokens(1000, 5000, 200_000, generator) + lognormal_tokens(130, 700, 200_000, generator)
     assert found.kv_tokens == pytest.approx(ceil(np.quantile(total, 0.95)), rel=0.06)
+
+
+def test_a_sequence_is_no_shorter_than_the_prompt_of_the_same_percentile():
+    lengths = Lengths.model_validate(
+        {
+            "input": {"p50": 24000, "p90": 60000, "p95": 80000, "p99": 100000},
+            "output": {"p50": 300, "p95": 900},
+        }
+    )
+    found = traffic(samples.workload(lengths), lengths, None, 0, 0.95)
+    assert found.input_p95_tokens + found.output_tokens.min() <= found.kv_tokens < 80000 + 900
