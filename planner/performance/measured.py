@@ -238,7 +238,7 @@ def _unmeasured(problem: Problem, table: WorkerTable) -> Iterator[str]:
         if all(row.transfer_ms is None for row in mine):
             columns.append(("ttft", "transfer_ms", [row for row in first if row.role == "prefill"]))
         for metric, column, rows in columns:
-            if rows and _limit_s(workload, metric) is not None:
+            if rows and limit_s(workload, metric) is not None:
                 names = list(dict.fromkeys(row.option for row in rows))
                 some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
                 yield f"workload {workload.name}: no {column} is stated for {some}: it counts as 0 ms"

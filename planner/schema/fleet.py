@@ -311,3 +311,5 @@ class FleetChoice:
     trace: tuple[Progress, ...] = ()
     interrupted: bool = False
     """The user ended the search."""
+    trouble: tuple[str, ...] = ()
+    """What went wrong with processes of a search that did not end in a proof, in words."""

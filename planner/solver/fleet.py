@@ -145,6 +145,7 @@ def better_of(first: FleetChoice, second: FleetChoice) -> FleetChoice:
     return replace(
         best,
         interrupted=first.interrupted or second.interrupted,
+        trouble=() if proved else (*first.trouble, *second.trouble),
         status="optimal" if proved else "feasible",
         lower_bound=bound,
         gap=gap(best.value, bound),

@@ -21,7 +21,8 @@ def fleet_warnings(
     """What to mind, in sentences."""
     lines = [] if case.posed is None or documents else not_considered(case.posed.aside)
     if choice.status == "unknown":
-        return (*lines, "the time limit ended the search before there was an answer")
+        ended = "; ".join(choice.trouble) or "the time limit"
+        return (*lines, f"the search ended before there was an answer: {ended}")
     lines += _cut(choice)
     if case.posed is not None and documents:
         stated = case.problem.fleet.network is not None
@@ -36,6 +37,7 @@ def fleet_warnings(
 def _cut(choice: FleetChoice) -> Iterator[str]:
     if choice.status == "feasible":
         yield "the search was stopped before the proof: another run may give another plan of this quality"
+    yield from choice.trouble
 
 
 def _idle(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:

@@ -2,58 +2,99 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import selectors
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Container, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
 from planner.solver.fleet_mip.cuts import Cut
+from planner.solver.fleet_mip.jobs import JOBS, State
 from planner.solver.fleet_mip.prepared import Prepared
+from planner.solver.fleet_mip.process import Process, ProcessDied, in_words
+from planner.solver.fleet_mip.tasks import Piece, Task, Tasks
 
-Piece = tuple[str, dict[str, Any]]
-"""Name of a piece of work (`planner.solver.fleet_mip.jobs.JOBS`) and its arguments."""
+MOST_DEATHS = 4
+"""After so many deaths without one answer between them no more processes are started."""
+_LATER = object()
+"""Instead of a result: the piece is begun again."""
 
-LOST_S = 60.0
-"""A process that is so much later than twice its limit is not waited for: HiGHS forgot its own."""
+
+class CrewLost(Exception):  # noqa: N818 - a state, not a fault
+    """No process lives, and none will."""
 
 
 class Crew:
-    """Processes that know the problem. They are killed on the way out, whatever they are doing."""
+    """Processes that know the problem. They are killed on the way out, whatever they are doing.
+
+    One that dies is replaced, and its piece of work begun again once. Where no process can be had at all,
+    the work is done in this one; not so where signals killed them (for want of memory, mostly), for this
+    one would die the same way.
+    """
 
     def __init__(self, prepared: Prepared, seed: int, size: int) -> None:
         """Start them."""
-        self._workers: list[subprocess.Popen[bytes]] = []
-        self._told: list[int] = []
+        self._own = (prepared, seed)
+        self._hello = pickle.dumps(self._own)
+        self._size = size
         self._known: list[Cut] = []
         self._seen: set[Cut] = set()
-        paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-        self._start = (
-            [sys.executable, "-m", "planner.solver.fleet_mip.worker"],
-            {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        )
-        self._hello = pickle.dumps((prepared, seed))
-        for place in range(size):
-            self._hire(place)
+        self._deaths = 0
+        """Since the last answer."""
+        self._killed = False
+        self.trouble: tuple[str, ...] = ()
+        """What went wrong with processes, in words."""
+        self._processes: list[Process] = []
+        try:
+            # All are started before the first is told anything: they load side by side.
+            self._processes = [one for one in (self._started() for _ in range(size)) if one is not None]
+            self._processes = [one for one in self._processes if self._greeted(one)]
+        except BaseException:
+            self._end()
+            raise
 
-    def _hire(self, place: int) -> None:
-        command, environment = self._start
-        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-        self._workers[place : place + 1] = [worker]
-        self._told[place : place + 1] = [0]
-        assert worker.stdin is not None
-        worker.stdin.write(self._hello)
-        worker.stdin.flush()
+    # -- life and death -----------------------------------------------------------------------------------
 
-    @property
-    def size(self) -> int:
-        """Processes."""
-        return len(self._workers)
+    def _started(self) -> Process | None:
+        try:
+            return Process()
+        except OSError as problem:
+            reason = (problem.strerror or type(problem).__name__).lower()
+            self._note(f"a search process could not be started ({reason})")
+            return None
+
+    def _greeted(self, process: Process) -> bool:
+        try:
+            process.say(self._hello)
+        except ProcessDied:
+            self._bury(process)
+            return False
+        return True
+
+    def _bury(self, process: Process) -> None:
+        status = process.end()
+        self._deaths += 1
+        self._killed = self._killed or status < 0
+        self._note(f"a search process {in_words(status)}")
+
+    def _note(self, words: str) -> None:
+        if words not in self.trouble:
+            self.trouble = (*self.trouble, words)
+
+    def _free(self, busy: Container[Process]) -> Process | None:
+        """A process without work, a new one where one is missing; None where there is none."""
+        free = next((one for one in self._processes if one not in busy), None)
+        while free is None and len(self._processes) < self._size and self._deaths < MOST_DEATHS:
+            started = self._started()
+            if started is None:
+                return None
+            if self._greeted(started):
+                self._processes.append(started)
+                return started
+        return free
+
+    # -- work ---------------------------------------------------------------------------------------------
 
     def learn(self, cuts: Sequence[Cut]) -> None:
         """Cuts that every later piece of work knows."""
@@ -65,54 +106,98 @@ class Crew:
     def each(self, pieces: Iterator[Piece]) -> Iterator[tuple[Piece, Any]]:
         """Every piece with its result, as they come; the next one is asked for when a process is free.
 
-        The result is None where the process died over it; another one takes its place.
+        The result is None where two processes died over it, or one forgot its limit.
+
+        Raises:
+            CrewLost: no process lives, and this one must not do the work.
         """
-        busy: dict[int, Piece] = {}
-        overdue_s: dict[int, float] = {}
+        busy: dict[Process, Task] = {}
+        tasks = Tasks(pieces)
         with selectors.DefaultSelector() as selector:
+            try:
+                while True:
+                    self._give_out(tasks, busy, selector)
+                    if not busy:
+                        break
+                    process = self._ready(busy, selector)
+                    task = busy.pop(process)
+                    result = self._result(process, task, tasks)
+                    if result is not _LATER:
+                        yield task.piece, result
+            finally:
+                # Left in the middle: nobody must take these answers for those of later questions.
+                for process in busy:
+                    self._processes.remove(process)
+                    process.end()
+        yield from self._alone(tasks)
 
-            def begin(worker: int) -> None:
-                piece = next(pieces, None)
-                if piece is not None:
-                    busy[worker] = piece
-                    limit_s = min(float(piece[1].get("limit_s") or LOST_S), LOST_S)
-                    overdue_s[worker] = time.monotonic() + 2 * limit_s + LOST_S
-                    self._send(worker, piece)
-                    selector.register(self._out(worker), selectors.EVENT_READ, worker)
+    def _give_out(self, tasks: Tasks, busy: dict[Process, Task], selector: selectors.BaseSelector) -> None:
+        while (process := self._free(busy)) is not None:
+            task = tasks.take()
+            if task is None:
+                return
+            name, arguments = task.piece
+            try:
+                process.say(pickle.dumps((name, self._known[process.told :], arguments)))
+            except ProcessDied:
+                self._processes.remove(process)
+                self._bury(process)
+                tasks.put_back(task)
+                continue
+            process.told = len(self._known)
+            busy[process] = task
+            selector.register(process.answers, selectors.EVENT_READ, process)
 
-            for worker in range(len(self._workers)):
-                begin(worker)
-            while busy:
-                ready = selector.select(timeout=1.0)
-                for worker in busy if not ready else ():
-                    if time.monotonic() > overdue_s[worker]:
-                        self._workers[worker].kill()
-                for key, _ in ready:
-                    worker = key.data
-                    selector.unregister(self._out(worker))
-                    result = self._receive(worker)
-                    yield busy.pop(worker), result
-                    for idle in set(range(len(self._workers))) - busy.keys():
-                        begin(idle)
+    def _ready(self, busy: dict[Process, Task], selector: selectors.BaseSelector) -> Process:
+        """Wait for the first of them that answers or ends."""
+        while True:
+            for key, _ in selector.select(timeout=1.0):
+                selector.unregister(key.fileobj)
+                process: Process = key.data
+                return process
+            for process, task in busy.items():
+                if time.monotonic() > task.overdue_s:
+                    task.forgotten = True
+                    process.kill()
 
-    def _receive(self, worker: int) -> Any:
+    def _result(self, process: Process, task: Task, tasks: Tasks) -> Any:
         try:
-            return pickle.load(self._out(worker))
-        except (EOFError, pickle.UnpicklingError):
-            self._workers[worker].wait()
-            self._hire(worker)
-            return None
+            answer = process.answer()
+        except ProcessDied:
+            self._processes.remove(process)
+            if task.forgotten:
+                process.end()
+                return None
+            self._bury(process)
+            if task.again:
+                return None
+            task.again = True
+            tasks.put_back(task)
+            return _LATER
+        self._deaths = 0
+        return answer
 
-    def _out(self, worker: int) -> Any:
-        return self._workers[worker].stdout
+    def _alone(self, tasks: Tasks) -> Iterator[tuple[Piece, Any]]:
+        """What is left when no process can be had."""
+        task = tasks.take()
+        if task is None:
+            return
+        if self._killed:
+            raise CrewLost
+        state = State(*self._own)
+        while task is not None:
+            state.learn(self._known)
+            name, arguments = task.piece
+            yield task.piece, JOBS[name](state, **arguments)
+            task = tasks.take()
 
-    def _send(self, worker: int, piece: Piece) -> None:
-        pipe = self._workers[worker].stdin
-        assert pipe is not None
-        name, arguments = piece
-        pickle.dump((name, self._known[self._told[worker] :], arguments), pipe)
-        pipe.flush()
-        self._told[worker] = len(self._known)
+    # -- the end ------------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.end()
 
     def __enter__(self) -> Crew:
         return self
@@ -120,13 +205,4 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self._workers:
-            worker.kill()
-        for worker in self._workers:
-            worker.wait()
-            for pipe in (worker.stdin, worker.stdout):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except BrokenPipeError:
-                        continue
+        self._end()

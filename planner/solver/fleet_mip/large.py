@@ -10,7 +10,7 @@ import numpy as np
 from planner.schema.reasons import Goal
 from planner.solver.fleet_mip.borrow import borrow
 from planner.solver.fleet_mip.columns import Columns, Pricer
-from planner.solver.fleet_mip.crew import Crew, Piece
+from planner.solver.fleet_mip.crew import Crew
 from planner.solver.fleet_mip.finish import buy, used_by
 from planner.solver.fleet_mip.jobs import Relaxed, Solved, State
 from planner.solver.fleet_mip.mip import INF, Floats
@@ -20,6 +20,7 @@ from planner.solver.fleet_mip.race import race, races
 from planner.solver.fleet_mip.repair import repaired
 from planner.solver.fleet_mip.run import Run
 from planner.solver.fleet_mip.search import DAY_MOVE_S, Search
+from planner.solver.fleet_mip.tasks import Piece
 
 SMOOTH = 0.5
 """Part of the best prices so far in the next ones: prices of the master alone swing."""

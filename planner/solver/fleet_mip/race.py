@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.solver.fleet_mip.crew import Crew, Piece
+from planner.solver.fleet_mip.crew import Crew
 from planner.solver.fleet_mip.jobs import Solved
 from planner.solver.fleet_mip.mip import Floats
 from planner.solver.fleet_mip.prepared import Prepared
+from planner.solver.fleet_mip.tasks import Piece
 
 RACE_COUNTS = 160
 """Replica counts up to which one of the two usually proves its plan within ten seconds."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from planner.solver.fleet_mip.columns import Columns
-from planner.solver.fleet_mip.crew import Crew, Piece
+from planner.solver.fleet_mip.crew import Crew
 from planner.solver.fleet_mip.finish import Bought, buy, used_by
 from planner.solver.fleet_mip.jobs import Improved
 from planner.solver.fleet_mip.mip import INF, Floats, Model, solve
@@ -25,6 +25,7 @@ from planner.solver.fleet_mip.pool_rows import MOST_LOSSES
 from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.purchases import PurchaseWriter, balance
 from planner.solver.fleet_mip.run import Run
+from planner.solver.fleet_mip.tasks import Piece
 
 FREE = 3
 """Workloads chosen anew together."""

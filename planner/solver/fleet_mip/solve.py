@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
-from planner.solver.fleet_mip.crew import Crew
+from planner.solver.fleet_mip.crew import Crew, CrewLost
 from planner.solver.fleet_mip.finish import buy, finish, lower_bound, used_by, with_bound
 from planner.solver.fleet_mip.jobs import State, solve_whole
 from planner.solver.fleet_mip.large import search_large
@@ -58,6 +59,7 @@ def solve_mip(
     prepared = prepare(problem)
     state = State(prepared, seed)
     interrupted = False
+    trouble: tuple[str, ...] = ()
     try:
         status = _quick(state, run, goal)
         if status == "infeasible":
@@ -66,13 +68,16 @@ def solve_mip(
             size = max(workers, min(os.cpu_count() or 1, 2))
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
-                if search_large(state, crew, run, goal) == "infeasible":
-                    return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
+                with suppress(CrewLost):
+                    if search_large(state, crew, run, goal) == "infeasible":
+                        return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
+                trouble = crew.trouble
     except KeyboardInterrupt:
         if run.blocks is None:
             raise
         interrupted = True
-    return replace(_closed(problem, prepared, run), interrupted=interrupted)
+    found = _closed(problem, prepared, run)
+    return replace(found, interrupted=interrupted, trouble=() if found.status == "optimal" else trouble)
 
 
 def _quick(state: State, run: Run, goal: Goal) -> str:

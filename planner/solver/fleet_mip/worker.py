@@ -1,24 +1,25 @@
-"""A child process: ``python -m planner.solver.fleet_mip.worker``. Pieces of work in, results out.
+"""What runs in a child process: pieces of work in, results out.
 
-Messages are pickles over standard input and output. The process ends with its input; the terminal's
-interrupt is for the parent alone.
+Messages are pickles over standard input and output. The process ends with its input, and with the process
+that started it.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import signal
 import sys
+import threading
+import time
 
 from planner.solver.fleet_mip.jobs import JOBS, State
+
+_LOOK_EVERY_S = 0.5
 
 
 def main() -> None:
     """Read the problem once, then pieces of work until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A process that dies is replaced, and what it died of is none of the user's business.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that a library prints gets among the answers
     questions = sys.stdin.buffer
@@ -33,5 +34,8 @@ def main() -> None:
         return
 
 
-if __name__ == "__main__":
-    main()
+def _end_with(parent: int) -> None:
+    """End when the parent was killed: amid a piece of work nobody looks at the input."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY_S)
+    os._exit(0)
