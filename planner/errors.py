@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 
 @dataclass(frozen=True, order=True)
@@ -46,6 +47,15 @@ class StoppedError(PlannerError):
     """A limit (time) ended the work before there was an answer."""
 
     exit_code = 3
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """The user ended a search. Who can tell its best answer does; everybody else lets this pass."""
+
+    def __init__(self, best: Any = None) -> None:
+        """``best``: the best answer so far, marked as such; None: there is none."""
+        super().__init__()
+        self.best = best
 
 
 def input_error(where: str, key: str, found: str, expected: str, maybe: str = "") -> InputError:

@@ -11,6 +11,7 @@ from typing import Any
 
 from planner.app.amounts import MILLION, mean_utilization, per_million, tokens_per_h
 from planner.app.case import Case, Evaluated
+from planner.app.choosing import asked
 from planner.app.chosen import Chosen
 from planner.app.compared import left_out, other_plans
 from planner.app.demands import limits as market_limits
@@ -38,7 +39,6 @@ from planner.schema.plan import (
 )
 from planner.schema.problem import Problem
 from planner.schema.sizing import WorkloadSizing
-from planner.solver.solve import solve
 
 
 def document(
@@ -129,6 +129,7 @@ def provenance(cases: Mapping[str, Case], run: Run, candidates: int) -> Provenan
         solver=solver_name(),
         confidence=first.confidence if first is not None else 0.5,
         candidates=candidates,
+        interrupted=run.interrupted,
         timing_s=run.timings(),
     )
 
@@ -174,7 +175,7 @@ def _feasible(
 
 def best_value(run: Run, question: ChoiceProblem) -> Choice:
     """The optimal value of a question, ties left open."""
-    return solve(question, goal="value", time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
+    return asked(question, run)
 
 
 def _documents(pool_cases: Sequence[PoolCase], chosen: Chosen) -> tuple[Pool, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from planner.app.choosing import choose, told_despite_interrupt
 from planner.app.document import best_value, inputs, solver_name
 from planner.app.measured_pools import Solved, in_use, mean_utilization, pd_ratio, pools, routing
 from planner.app.measured_reasons import removed, table_states
@@ -21,7 +22,6 @@ from planner.schema.choice import Choice
 from planner.schema.plan import Objective, Plan, Provenance
 from planner.schema.problem import Problem
 from planner.schema.workers import WorkerTable
-from planner.solver.solve import solve
 
 MEASURED_CONFIDENCE = 0.5
 """Measured tables are taken at their word."""
@@ -41,9 +41,11 @@ def plan_from_table(
         case = measured_case(problem, table, sizes)
     refuse_too_large(case.problem, where)
     with run.step("solve", "choosing and proving"):
-        choice = solve(case.problem, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
+        choice = choose(case.problem, run)
     with run.step("explain", "explaining"):
-        return documented(problem, folder, catalog, run, Solved(case, choice))
+        return told_despite_interrupt(
+            run, lambda: documented(problem, folder, catalog, run, Solved(case, choice))
+        )
 
 
 def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[WorkerTable, dict[str, int]]:
@@ -95,6 +97,7 @@ def documented(problem: Problem, folder: Path, catalog: Catalog, run: Run, solve
             solver=solver_name(),
             confidence=float(problem.confidence or MEASURED_CONFIDENCE),
             candidates=len(case.problem.options),
+            interrupted=run.interrupted,
             timing_s=run.timings(),
         ),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from planner.app import free_demand, infeasible, measured_plan
+from planner.app.choosing import choose, told_despite_interrupt
 from planner.app.chosen import chosen_of
 from planner.app.document import document, inputs
 from planner.app.fleet.shape import is_fleet
@@ -22,7 +23,6 @@ from planner.schema.choice import Choice
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
-from planner.solver.solve import solve
 
 
 def plan(
@@ -77,9 +77,9 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
         posed = study.pose(problem)
     refuse_too_large(posed.question, study.where)
     with run.step("solve", "choosing and proving"):
-        choice = solve(posed.question, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
+        choice = choose(posed.question, run)
     with run.step("explain", "explaining"):
-        return documented(study, posed, choice, run)
+        return told_despite_interrupt(run, lambda: documented(study, posed, choice, run))
 
 
 def _freed(study: Study, problem: Problem, run: Run) -> Plan:

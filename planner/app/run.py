@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from typing import Any
+
+from planner.errors import SearchInterrupted
 
 
 @dataclass
@@ -29,6 +32,17 @@ class Run:
     def timings(self) -> dict[str, float] | None:
         """Wall time by step, if asked for: answers are the same bytes without it."""
         return {name: round(value, 3) for name, value in self.spent_s.items()} if self.timing else None
+
+    def best_of(self, stopped: SearchInterrupted) -> Any:
+        """The best answer of a search that the user ended; the run ends with it.
+
+        Raises:
+            SearchInterrupted: there is none.
+        """
+        if stopped.best is None:
+            raise stopped
+        self.interrupted = True
+        return stopped.best
 
     def step(self, name: str, text: str) -> _Step:
         """Tell about a step and take its time."""

@@ -12,6 +12,7 @@ import builtins
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model as cp_model
 
 _NAME = "ortools.sat.python.cp_model"
+_STOP_AGAIN_S = 0.05
+"""A search that has not begun yet does not hear that it should stop."""
 
 
 class _LatePandas(ModuleType):
@@ -68,6 +71,39 @@ def _load_without_pandas(name: str) -> ModuleType:
 
 if not TYPE_CHECKING:
     cp_model = load()
+
+
+def run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> tuple[cp_model.CpSolverStatus, bool]:
+    """Search; the status, and whether the user's interrupt ended it.
+
+    CP-SAT's own handler would leave the process without any, so it stays off, and the search runs in a
+    thread: a signal reaches Python only while the main thread is in Python.
+    """
+    solver.parameters.catch_sigint_signal = False
+    if threading.current_thread() is not threading.main_thread():
+        return solver.solve(model), False
+    ended: list[Any] = []
+    over = threading.Event()  # an interrupt amid Thread.join makes Python 3.11 take the thread for dead
+
+    def search() -> None:
+        try:
+            ended.append(solver.solve(model))
+        except BaseException as problem:
+            ended.append(problem)
+        over.set()
+
+    interrupted = False
+    threading.Thread(target=search, daemon=True).start()
+    try:
+        over.wait()
+    except KeyboardInterrupt:
+        interrupted = True
+        while not over.wait(_STOP_AGAIN_S):
+            solver.stop_search()
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0], interrupted
+
 
 Expr = Any  # linear expressions of ortools have no public type
 

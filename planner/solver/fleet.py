@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from planner.constraints.fleet_check import broken
+from planner.errors import SearchInterrupted
 from planner.schema.fleet import FleetChoice, FleetProblem, Progress
 from planner.schema.reasons import Goal
 from planner.solver.fleet_cp.canonical import in_order, separable
@@ -62,6 +63,7 @@ def solve_fleet(
     Raises:
         InputError: spares counted in servers where a server holds several replicas.
         RuntimeError: an answer breaks a limit.
+        SearchInterrupted: the user ended the search; with the best choice so far, if there is one.
     """
     refuse_shared_servers(problem)
     _, unserved = barred_ways(problem)
@@ -93,7 +95,10 @@ def solve_fleet(
         ):
             break
     assert known is not None
-    return _checked(problem, known)
+    found = _checked(problem, known)
+    if found.interrupted:
+        raise SearchInterrupted(found if found.value is not None else None)
+    return found
 
 
 def _attempts(problem: FleetProblem) -> tuple[str, ...]:

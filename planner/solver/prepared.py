@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from planner.constraints.choice_check import Bill, bill, broken
+from planner.errors import SearchInterrupted
 from planner.schema.choice import Choice, ChoiceProblem, Limits, LossShares, Objective, Option, Pool, Share
 from planner.schema.reasons import Goal
 from planner.solver.covers import by_pool
@@ -64,7 +65,16 @@ class Prepared:
         """The choice that minimizes the objective, then each further axis, all proved; ties as the goal says.
 
         Status ``optimal`` says that the objective and every axis are proved.
+
+        Raises:
+            SearchInterrupted: the user ended the search; with the best choice so far, if there is one.
         """
+        choice = self._best(goal, axes)
+        if self.search.interrupted:
+            raise SearchInterrupted(choice if choice.value is not None else None)
+        return choice
+
+    def _best(self, goal: Goal, axes: Sequence[Objective]) -> Choice:
         self.search.release()
         names = list(dict.fromkeys([self.problem.limits.objective, *axes]))
         first = self._first(self._amount(names[0]).expr, goal)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from planner.schema.choice import Status, Way
 from planner.solver.covers import Cover, Pooled
-from planner.solver.cp_sat import Expr, cp_model, weighted
+from planner.solver.cp_sat import Expr, cp_model, run, weighted
 from planner.solver.integers import LARGEST_SUM
 from planner.solver.model import FleetModel
 
@@ -51,6 +51,8 @@ class Search:
         self.work: float | None = None
         """Work that is left for searches that settle no ties, in the solver's deterministic seconds."""
         self.plain = False
+        self.interrupted = False
+        """The user ended it: nothing more is searched."""
         self._steps: dict[tuple[Pooled, Cover], int] = {}
         self._last: Point | None = None
         self._round: cp_model.IntVar | None = None
@@ -176,7 +178,7 @@ class Search:
         if solver is None:
             return cp_model.CpSolver(), cp_model.UNKNOWN
         solver.parameters.relative_gap_limit = gap
-        status = solver.solve(self.model.cp)
+        status, self.interrupted = run(solver, self.model.cp)
         if self.work is not None and not tie:
             self.work -= solver.response_proto.deterministic_time
         if status == cp_model.MODEL_INVALID:
@@ -185,7 +187,7 @@ class Search:
             other = self._solver(tie, not self.plain)  # a second route: without presolve
             if other is None:
                 return solver, cp_model.UNKNOWN
-            second = other.solve(self.model.cp)
+            second, self.interrupted = run(other, self.model.cp)
             if second != cp_model.INFEASIBLE:
                 self.plain = not self.plain
             return other, second
@@ -209,6 +211,8 @@ class Search:
             if self.work <= 0:
                 return None
             parameters.max_deterministic_time = self.work
+        if self.interrupted:
+            return None
         if self.deadline_s is not None:
             left = self.deadline_s - time.monotonic()
             if left <= 0:

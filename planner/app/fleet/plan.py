@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner import numbers
+from planner.app.choosing import told_despite_interrupt
 from planner.app.fleet.case import FleetCase, measured_fleet, predicted_fleet
 from planner.app.fleet.class_mixes import settled
 from planner.app.fleet.document import fleet_document
@@ -23,7 +24,7 @@ from planner.app.run import Run
 from planner.app.size import refuse_too_large
 from planner.app.study import NOTHING, Granted, Study
 from planner.candidates.market import find_id
-from planner.errors import InputError
+from planner.errors import InputError, SearchInterrupted
 from planner.schema.choice import Status
 from planner.schema.fleet import FleetChoice, FleetProblem, Progress
 from planner.schema.fleet_answers import Today
@@ -62,7 +63,8 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
     Raises:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
-    return told_plan(study, answer_fleet(study, problem, run), run)
+    found = answer_fleet(study, problem, run)
+    return told_despite_interrupt(run, lambda: told_plan(study, found, run))
 
 
 def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
@@ -86,9 +88,9 @@ def told_plan(study: Study, found: Answered, run: Run) -> Plan:
         update: dict[str, object] = {"tiers": tiers_taken(problem, answers, best)}
         if today is not None and best.choice.value is not None:
             update |= way_there(best.case.question, best.choice, today, plan)
-        if best.choice.status == "infeasible":
+        if best.choice.status == "infeasible" and not run.interrupted:
             update["shortage"] = shortage(best.case, run)
-        if plan.api:
+        if plan.api and not run.interrupted:
             update["api"] = with_break_even(plan.api, best.case.question, run)
         return plan.model_copy(update=update)
 
@@ -148,11 +150,15 @@ def pose(
 def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
     """The answer under the limits of a run; ``part`` of its time."""
     limit_s = None if run.time_limit_s is None else run.time_limit_s * part * _SEARCH_PART
-    found = solve_fleet(
-        question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
-    )
-    run.interrupted = run.interrupted or found.interrupted
-    return found
+    if run.interrupted:
+        return FleetChoice("unknown")
+    try:
+        return solve_fleet(
+            question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
+        )
+    except SearchInterrupted as stopped:
+        best: FleetChoice = run.best_of(stopped)
+        return best
 
 
 def told(run: Run) -> Callable[[Progress], None] | None:

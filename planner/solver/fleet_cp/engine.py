@@ -20,6 +20,7 @@ from planner.solver.fleet_cp.periods import periods_of
 from planner.solver.fleet_limits import gap, in_the_way
 from planner.solver.fleet_ways import Barred
 from planner.solver.prepared import proved_bound
+from planner.solver.purchases import Amount
 from planner.solver.search import Level, Outcome, Search
 from planner.solver.warm import relaxed_cover
 
@@ -63,6 +64,9 @@ class Engine:
     def best(self, goal: Goal) -> FleetChoice:
         """The best plan, proved; ties as the goal says."""
         amount = self.model.bought.amount(self.problem.limits.objective)
+        return replace(self._best(amount, goal), interrupted=self.search.interrupted)
+
+    def _best(self, amount: Amount, goal: Goal) -> FleetChoice:
         last = self._first(amount.expr, goal)
         self._note(last)
         if last.point is None:

@@ -65,8 +65,10 @@ def solve_cp(
         for first in days.first:
             closed = {(workload, way, 0) for workload, way, t in barred if t == first}
             parts.append(solved(only(ordered, first), Distinct((0,), (1,), (0,)), closed))
-            if parts[-1].status == "infeasible":
-                return parts[-1]
+            if parts[-1].status == "infeasible" or parts[-1].interrupted:
+                break
+        if parts[-1].status == "infeasible":
+            return parts[-1]
         choice = _together(ordered, days, parts)
     else:
         choice = solved(ordered, days, barred)
@@ -78,10 +80,13 @@ def solve_cp(
 
 def _together(problem: FleetProblem, days: Distinct, parts: list[FleetChoice]) -> FleetChoice:
     """One plan of the day from the plans of its periods; bounds add up."""
+    interrupted = any(part.interrupted for part in parts)
+    if len(parts) < days.count:
+        return FleetChoice("unknown", engine="CP-SAT", interrupted=interrupted)
     bounds = [part.lower_bound or Fraction(0) for part in parts]
     bound = sum((b * weight for b, weight in zip(bounds, days.weights, strict=True)), Fraction(0))
     if any(not part.periods for part in parts):
-        return FleetChoice("unknown", lower_bound=bound, engine="CP-SAT")
+        return FleetChoice("unknown", lower_bound=bound, engine="CP-SAT", interrupted=interrupted)
     periods = days.spread([part.periods[0] for part in parts])
     counted = bill(problem, periods)
     value = counted.value(problem.limits.objective)
@@ -94,4 +99,5 @@ def _together(problem: FleetProblem, days: Distinct, parts: list[FleetChoice]) -
         gap=gap(value, bound),
         engine="CP-SAT",
         trace=parts[-1].trace,
+        interrupted=interrupted,
     )
