@@ -6,11 +6,13 @@ configuration. Both answer with the documents that the command line prints as JS
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported here: the command line takes over interrupts before anything else loads.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
     from planner.app.session import Session
     from planner.schema.diagnosis import Diagnosis
     from planner.schema.observation import Observation
@@ -29,6 +31,8 @@ def load(path: str | Path, catalog: tuple[str | Path, ...] = ()) -> Session:
     Raises:
         planner.errors.InputError: everything wrong with it.
     """
+    from pathlib import Path
+
     from planner.app.session import Session
 
     return Session.load(Path(path), tuple(Path(folder) for folder in catalog))
@@ -75,6 +79,8 @@ def diagnose(
     Raises:
         planner.errors.InputError: everything wrong with the source or the plan.
     """
+    from pathlib import Path
+
     from planner.app.against_plan import PlanFile
     from planner.app.diagnose import diagnose_readout
     from planner.app.observe import read

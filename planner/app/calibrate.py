@@ -12,13 +12,13 @@ import numpy as np
 
 from planner.app.benchmark_checks import has_ttft, load_text
 from planner.app.benchmark_runs import WHERE, Flags, Run, Runs, resolve
-from planner.app.data import write_whole
 from planner.app.measured_rows import measured_rows
 from planner.app.requests import Names
 from planner.app.validate import predict
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.benchmarks import read_benchmarks
 from planner.loaders.catalog import load_catalog
+from planner.loaders.files_out import check_target, write_whole
 from planner.loaders.write import entry_yaml
 from planner.performance.shrinkage import SharedFactor, Spread, shared_factor, untouched
 from planner.performance.spread import class_sigma_log, known_sigma_log
@@ -69,7 +69,8 @@ def calibrate(
     entry = fit.entry(target.stem, step, ttft, benchmarks)
     if not target.parent.is_dir():
         target.parent.mkdir(parents=True)
-    write_whole(target, entry_yaml(entry))
+    check_target("--out", target)
+    write_whole(target, entry_yaml(entry).encode())
     return fit.answer(step, ttft, target)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from planner.app.case import read_model
 from planner.errors import input_error, nearest
 from planner.loaders.catalog import load_catalog
+from planner.loaders.files_out import check_target, write_whole
 from planner.loaders.metric_names import load_metric_names
 from planner.loaders.write import model_yaml
 from planner.schema.catalog import Accelerator, Model
@@ -101,7 +100,8 @@ def add_model(
                 f'the id of the model, "{model.id}"',
                 f'"--id {target.stem}"',
             )
-        write_whole(target, model_yaml(model))
+        check_target("--out", target)
+        write_whole(target, model_yaml(model).encode())
         document["path"] = str(target)
     return document
 
@@ -124,17 +124,3 @@ def _offers(accelerator: Accelerator, catalog: Catalog) -> dict[str, Any]:
         if catalog.accelerator(offer.accelerator) is accelerator
     ]
     return {"offers": sorted(rows, key=lambda row: (row["usd_per_hour"] / row["gpus"], row["provider"]))}
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write a catalog file whole or not at all.
-
-    Raises:
-        InputError: its folder does not exist.
-    """
-    if not target.parent.is_dir():
-        raise input_error(str(target), "", "no such folder", f"the folder {target.parent} to exist")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(temporary).replace(target)

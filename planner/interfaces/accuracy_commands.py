@@ -10,7 +10,8 @@ from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
 from planner.interfaces.options import Checks, JsonFlag, Overlays
-from planner.interfaces.output import Answer, Progress, check_target, message, write_whole
+from planner.interfaces.output import Answer, Progress, message
+from planner.loaders.files_out import check_target, write_whole
 
 
 def validate(

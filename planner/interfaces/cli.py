@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Exit, Option, Typer
+from typer.main import get_command
 
-from planner.interfaces import faults
+from planner.interfaces import faults, interrupts, output
 from planner.interfaces.accuracy_commands import validate
 from planner.interfaces.calibrate_command import calibrate
 from planner.interfaces.data_commands import catalog_app, rules_app
@@ -106,7 +107,7 @@ def plan(
             timing=timing,
         )
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
-    raise Exit(faults.INTERRUPTED if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
+    raise Exit(interrupts.exit_code() if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
 
 
 for _command in (whatif, relax, pareto, alternatives, robust, explain, diff, routes, schedule):
@@ -153,9 +154,20 @@ def schema(
 
 def run(arguments: list[str]) -> int:
     """Run one command line and give its exit code."""
-    return faults.guarded(lambda: app(args=arguments, prog_name="planner", standalone_mode=False))
+    return faults.guarded(lambda: _invoked(arguments))
+
+
+def _invoked(arguments: list[str]) -> None:
+    # Not through typer's own main: that ends quietly with 1, an honest no, when any pipe breaks.
+    command = get_command(app)
+    with command.make_context("planner", arguments) as context:
+        command.invoke(context)
 
 
 def main() -> None:
-    """Entry point of the ``planner`` command."""
-    sys.exit(run(sys.argv[1:]))
+    """Entry point of the ``planner`` command; the program ends with it."""
+    output.open_closed_streams()
+    interrupts.raise_once()
+    code = run(sys.argv[1:])
+    interrupts.ignore()
+    output.leave(code)

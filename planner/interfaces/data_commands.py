@@ -11,7 +11,8 @@ from planner.interfaces import faults
 from planner.interfaces.diagnose_command import rules_graph
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
-from planner.interfaces.output import Answer, check_target, message
+from planner.interfaces.output import Answer, message
+from planner.loaders.files_out import check_target
 
 catalog_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)
 rules_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)

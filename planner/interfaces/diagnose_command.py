@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,8 @@ from typer import Argument, Exit, Option
 from planner.interfaces import faults
 from planner.interfaces.observed_sources import MAX_SAMPLES, Sources, checked
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
-from planner.interfaces.output import Answer, Progress, check_target, message, write_whole
+from planner.interfaces.output import Answer, Progress, message, on_stdout
+from planner.loaders.files_out import check_target, write_whole
 
 if TYPE_CHECKING:
     from planner.app.follow import Asked
@@ -172,7 +172,7 @@ def rules_graph(
         write_whole(out, text.encode("utf-8"))
         message(f"planner: wrote {out}")
     else:
-        with suppress(BrokenPipeError):
+        with on_stdout():
             sys.stdout.buffer.write(text.encode("utf-8"))
             sys.stdout.flush()
     raise Exit(faults.ANSWERED)

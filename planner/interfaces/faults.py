@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from typer import Abort
+from typer import Abort, Exit
 
 from planner.errors import Fault, InputError, PlannerError, nearest
-from planner.interfaces.output import message
+from planner.interfaces import interrupts
+from planner.interfaces.output import message, reader_left
 
 ANSWERED = 0
 NO = 1
@@ -18,31 +19,44 @@ BAD_INPUT = 2
 NO_ANSWER_YET = 3
 BUG = 70
 """EX_SOFTWARE of sysexits.h."""
-INTERRUPTED = 130
 
 
 def guarded(work: Callable[[], object]) -> int:
     """Run a command line and turn whatever happens into an exit code and words on standard error."""
-    try:
-        code = work()
-    except PlannerError as fault:
-        message(str(fault))
-        return fault.exit_code
-    except OSError as fault:
-        message(str(_file_fault(fault)))
-        return BAD_INPUT
-    except (KeyboardInterrupt, Abort):
-        code = INTERRUPTED
-    except Exception as problem:
-        # typer's exceptions for bad usage live in private modules, which move between versions;
-        # what they have in common is this method.
-        if not hasattr(problem, "format_message"):
-            return _bug(problem)
-        message(_usage(problem))
-        return BAD_INPUT
-    if code == INTERRUPTED:
+    code = _done(work)
+    if code == interrupts.exit_code():
         message("planner: interrupted")
-    return code if isinstance(code, int) else ANSWERED
+    return code
+
+
+def _done(work: Callable[[], object]) -> int:
+    try:
+        work()
+    except Exit as done:
+        return done.exit_code
+    except (KeyboardInterrupt, Abort):
+        return interrupts.exit_code()
+    except Exception as problem:
+        # A module or a library may turn an interrupt into an error of its own.
+        return interrupts.exit_code() if interrupts.came() else _failed(problem)
+    return ANSWERED
+
+
+def _failed(problem: Exception) -> int:
+    if isinstance(problem, PlannerError):
+        message(str(problem))
+        return problem.exit_code
+    if isinstance(problem, BrokenPipeError) and reader_left():
+        return ANSWERED
+    if isinstance(problem, OSError):
+        message(str(_file_fault(problem)))
+        return BAD_INPUT
+    # typer's exceptions for bad usage live in private modules, which move between versions;
+    # what they have in common is this method.
+    if not hasattr(problem, "format_message"):
+        return _bug(problem)
+    message(_usage(problem))
+    return BAD_INPUT
 
 
 def _usage(problem: Any) -> str:

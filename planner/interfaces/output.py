@@ -1,26 +1,33 @@
-"""Standard output, standard error and files: answers here, words there, files whole or not at all."""
+"""Standard output and standard error: answers here, words there."""
 
 from __future__ import annotations
 
 import os
 import re
+import select
 import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from planner.errors import input_error
+from planner.loaders.files_out import check_target, write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+_NOT_WRITTEN = 2
+"""Exit code where standard output is full."""
+
+
 def message(text: str) -> None:
-    """Say something to the person at the terminal."""
-    with suppress(BrokenPipeError):
+    """Say something to the person at the terminal; nothing where nobody listens."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError):  # closed, full, or its reader has gone: there is nowhere else to complain
         encoding = sys.stderr.encoding or "ascii"
         # Messages quote what files hold, and that must not steer the terminal.
         harmless = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
@@ -31,16 +38,23 @@ def message(text: str) -> None:
 class Answer:
     """Where the answer of a command goes: text or JSON on standard output, and JSON in a file."""
 
-    def __init__(self, *, as_json: bool, out: Path | None = None) -> None:
-        """Refuse a file that cannot be written before any work is done.
+    def __init__(self, *, as_json: bool, out: Path | None = None, flag: str = "--out") -> None:
+        """Refuse a place that cannot be written before any work is done.
+
+        Args:
+            as_json: JSON instead of text.
+            out: a file for the document as well.
+            flag: the option that names it.
 
         Raises:
-            InputError: the folder of the file is missing, or a folder stands in its place.
+            InputError: the file cannot be written, or standard output is closed and there is no file.
         """
         self.as_json = as_json
         self.out = out
         if out is not None:
-            check_target("--out", out)
+            check_target(flag, out)
+        elif sys.stdout is None:
+            raise input_error("standard output", "", "it closed", "it open, or --out FILE where there is one")
 
     def give(self, encode: Callable[[], bytes], view: Callable[[], RenderableType]) -> bool:
         """Write the document or its text; only what is asked for is made. False: the reader has gone."""
@@ -48,70 +62,78 @@ class Answer:
         if self.out is not None:
             write_whole(self.out, document)
             message(f"planner: wrote {self.out}")
-        with suppress(BrokenPipeError):
-            try:
-                self._print(document, view)
-            except BrokenPipeError:
-                _forget_stdout()
-                raise
+        if sys.stdout is None:
             return True
-        return False
+        with on_stdout() as reached:
+            if self.as_json:
+                # Bytes, because the document is UTF-8 whatever the terminal speaks.
+                sys.stdout.buffer.write(document)
+                sys.stdout.flush()
+            else:
+                from planner.report import terminal
 
-    def _print(self, document: bytes, view: Callable[[], RenderableType]) -> None:
-        if self.as_json:
-            # Bytes, because the document is UTF-8 whatever the terminal speaks.
-            sys.stdout.buffer.write(document)
-            sys.stdout.flush()
-            return
-        from planner.report import terminal
+                terminal.show(view(), sys.stdout)
+        return bool(reached)
 
-        terminal.show(view(), sys.stdout)
+
+@contextmanager
+def on_stdout() -> Iterator[list[bool]]:
+    """Writing to standard output; the list stays empty where the reader (head, less) has gone.
+
+    Raises:
+        OSError: it cannot be written, the disk is full for instance.
+    """
+    reached: list[bool] = []
+    try:
+        yield reached
+        reached.append(True)
+    except BrokenPipeError:
+        _forget_stdout()
+    except OSError as problem:
+        _forget_stdout()
+        raise OSError(problem.errno, problem.strerror, "standard output") from problem
 
 
 def _forget_stdout() -> None:
-    # The reader (head, less) has gone: the flush at exit must not complain about it.
+    # What is left in its buffer must not complain once more at the end of the program.
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_target(flag: str, path: Path) -> None:
-    """Refuse a path that no file can be written to.
-
-    Raises:
-        InputError: its folder is missing, or it is a folder itself.
-    """
-    if path.is_dir():
-        raise input_error(flag, "", f"the folder {path}", "a file name", f'"{path / "plan.json"}"')
-    if not path.parent.is_dir():
-        raise input_error(
-            flag,
-            "",
-            f"{path}, in a folder that does not exist",
-            "a folder that exists",
-            f'"mkdir -p {path.parent}"',
-        )
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new one, never a part.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    target = path.resolve()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
+def reader_left() -> bool:
+    """Whether standard output is a pipe that nobody reads any more."""
+    if sys.stdout is None or not hasattr(select, "poll"):
+        return False
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp keeps others out; a plan is as readable as any file the user makes.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), select.POLLOUT)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError):
+        return False
+
+
+def open_closed_streams() -> None:
+    """Put nothing in place of standard streams that are closed: no file shall get their numbers.
+
+    Python's own ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` stay None, which says that they are closed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def leave(code: int) -> NoReturn:
+    """End the program; standard output that cannot be written to its end is a fault."""
+    if sys.stdout is not None:
+        try:
+            with on_stdout():
+                sys.stdout.flush()
+        except OSError as problem:
+            message(f"planner: standard output: {(problem.strerror or '').lower()}")
+            code = code or _NOT_WRITTEN
+    sys.exit(code)
 
 
 class Progress:
@@ -119,7 +141,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         """Start with an empty line."""
-        self._watched = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._watched = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._shown = False
         return self
 

@@ -18,7 +18,8 @@ from planner.interfaces.options import (
     Overlays,
     WeightsFormat,
 )
-from planner.interfaces.output import Answer, check_target, message, write_whole
+from planner.interfaces.output import Answer, message
+from planner.loaders.files_out import check_target, write_whole
 
 
 def fit(
