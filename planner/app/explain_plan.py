@@ -19,6 +19,7 @@ from planner.loaders.named_files import laid_out
 from planner.loaders.plan_file import load_plan
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
+from planner.loaders.yaml_source import name_of
 from planner.schema.catalog import Judgement
 from planner.schema.catalog_index import Catalog
 from planner.schema.explanation import Explanation
@@ -79,7 +80,7 @@ def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, .
         InputError: the document's problem no longer fits the catalog, or a file it names is gone.
     """
     rules = load_planning_rules(overlays)
-    where = f"{path}: inputs.problem"
+    where = f"{name_of(path)}: inputs.problem"
     values, made = laid_out(plan.inputs.problem, plan.inputs.files, path.parent)
     try:
         problem = load_problem_document(values, catalog, where, path.parent, [rule.id for rule in rules])

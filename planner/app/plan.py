@@ -17,6 +17,7 @@ from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
+from planner.loaders.yaml_source import name_of
 from planner.performance.measured import measured_case
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice
@@ -45,7 +46,7 @@ def plan(
         catalog = load_catalog(overlays)
         rules = load_planning_rules(overlays)
         problem = load_problem(path, catalog, [rule.id for rule in rules])
-    return solve_problem(problem, path.parent, catalog, rules, run, str(path))
+    return solve_problem(problem, path.parent, catalog, rules, run, name_of(path))
 
 
 def solve_problem(

@@ -11,10 +11,10 @@ from planner.app.plan import answered
 from planner.app.run import Run
 from planner.app.study import Study
 from planner.loaders.catalog import load_catalog
-from planner.loaders.problem import load_problem, load_problem_document
+from planner.loaders.problem import load_problem_document, problem_in
 from planner.loaders.rules import load_planning_rules
 from planner.loaders.set_path import with_changes
-from planner.loaders.yaml_source import read_document
+from planner.loaders.yaml_source import read_asked_document
 from planner.schema.answers import Plans, Sweep, WhatIf
 from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan
@@ -49,8 +49,9 @@ class Session:
             InputError: everything wrong with them.
         """
         catalog, rules = load_catalog(overlays), load_planning_rules(overlays)
-        problem = load_problem(path, catalog, [rule.id for rule in rules])
-        return cls(problem, read_document(path).value, path.parent, catalog, rules, str(path))
+        document = read_asked_document(path)
+        problem = problem_in(document, path.parent, catalog, [rule.id for rule in rules])
+        return cls(problem, document.value, path.parent, catalog, rules, document.name)
 
     @cached_property
     def study(self) -> Study:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Exit, Option, Typer
@@ -22,7 +21,15 @@ from planner.interfaces.fleet_commands import routes, schedule
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
-from planner.interfaces.reason_commands import alternatives, diff, explain, pareto, relax, whatif
+from planner.interfaces.reason_commands import (
+    ProblemFile,
+    alternatives,
+    diff,
+    explain,
+    pareto,
+    relax,
+    whatif,
+)
 from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
 
@@ -70,7 +77,7 @@ def root(
 
 @app.command()
 def plan(
-    problem: Annotated[Path, Argument(metavar="PROBLEM", help="Problem file (YAML).")],
+    problem: ProblemFile,
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: Annotated[

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from planner.app.session import Session
     from planner.schema.plan import Plan
 
-ProblemFile = Annotated[Path, Argument(metavar="PROBLEM", help="Problem file (YAML).")]
-PlanFile = Annotated[Path, Argument(metavar="PLAN", help='Plan document, as "planner plan --out" writes it.')]
+ProblemFile = Annotated[
+    Path, Argument(metavar="PROBLEM", help="Problem file (YAML), or - for standard input.")
+]
+PlanFile = Annotated[
+    Path, Argument(metavar="PLAN", help='Plan document of "planner plan --out", or - for standard input.')
+]
 TimeLimit = Annotated[
     str | None, Option("--time-limit", metavar="S", help="Stop each search after so many seconds.")
 ]

@@ -8,20 +8,20 @@ from typing import Any
 
 from planner.errors import input_error
 from planner.loaders.validation import validated
-from planner.loaders.yaml_source import Document, read_bytes
+from planner.loaders.yaml_source import Document, name_of, read_asked
 from planner.schema.plan import Plan
 
 SCHEMA = "planner/plan/1"
 
 
 def load_plan(path: Path) -> Plan:
-    """The plan in a JSON file.
+    """The plan in a JSON file, or on standard input for ``-``.
 
     Raises:
         InputError: no such file, no JSON, or no plan; all faults at once.
     """
-    name = str(path)
-    data = read_bytes(path)
+    name = name_of(path)
+    data = read_asked(path)
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
     except json.JSONDecodeError as problem:

@@ -10,7 +10,7 @@ from typing import Any
 from planner.loaders.names import name_faults
 from planner.loaders.rules import planning_rule_ids
 from planner.loaders.validation import validated
-from planner.loaders.yaml_source import Document, read_document
+from planner.loaders.yaml_source import Document, read_asked_document
 from planner.schema.catalog_index import Catalog
 from planner.schema.problem import Problem
 
@@ -22,16 +22,26 @@ def load_problem(path: Path, catalog: Catalog, rules: Collection[str] | None = N
     (see `beside`); the problem keeps them as written.
 
     Args:
-        path: The problem file.
+        path: The problem file, ``-`` for standard input.
         catalog: Where ids and aliases are looked up.
         rules: Ids of the planning rules that may be switched off; default: those of the program.
 
     Raises:
         InputError: everything wrong with the file, by line.
     """
-    document = read_document(path)
+    return problem_in(read_asked_document(path), path.parent, catalog, rules)
+
+
+def problem_in(
+    document: Document, folder: Path, catalog: Catalog, rules: Collection[str] | None = None
+) -> Problem:
+    """As `load_problem`, of a file that was read; ``folder`` is where the files that it names lie.
+
+    Raises:
+        InputError: everything wrong with the file, by line.
+    """
     known = planning_rule_ids() if rules is None else tuple(rules)
-    return validated(Problem, document, name_faults(document, catalog, known, path.parent))
+    return validated(Problem, document, name_faults(document, catalog, known, folder))
 
 
 def load_problem_document(

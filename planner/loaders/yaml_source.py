@@ -8,6 +8,7 @@ somebody asks: good files, which are nearly all, do not pay for them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,8 @@ from planner.loaders.places import Key
 from planner.loaders.yaml_builder import Builder
 
 MAX_BYTES = 4_000_000
+STDIN = Path("-")
+"""Stands for standard input where a user names a problem or a plan."""
 
 
 class Document:
@@ -68,6 +71,39 @@ def read_document(path: Path) -> Document:
     return parse_document(read_bytes(path), str(path))
 
 
+def name_of(path: Path) -> str:
+    """What messages call a file that a user names."""
+    return "<stdin>" if path == STDIN else str(path)
+
+
+def read_asked_document(path: Path) -> Document:
+    """As `read_document`, of a file that a user names: ``-`` is standard input.
+
+    Raises:
+        InputError: as for `read_document`.
+    """
+    return parse_document(read_asked(path), name_of(path))
+
+
+def read_asked(path: Path) -> bytes:
+    """The bytes of a file that a user names: ``-`` is standard input.
+
+    Raises:
+        InputError: as for `read_bytes`; standard input is closed.
+    """
+    if path != STDIN:
+        return read_bytes(path)
+    if sys.stdin is None:
+        raise input_error(
+            name_of(path), "", "it closed", "a document there, or the name of a file"
+        )
+    try:
+        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    except OSError as problem:
+        raise input_error(name_of(path), "", _os_text(problem), "a document that can be read") from problem
+    return _of_bounded_size(data, name_of(path))
+
+
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file.
 
@@ -80,8 +116,12 @@ def read_bytes(path: Path) -> bytes:
     except (OSError, ValueError) as problem:
         found = "no such file" if isinstance(problem, FileNotFoundError) else _os_text(problem)
         raise input_error(str(path), "", found, "a file that can be read") from problem
+    return _of_bounded_size(data, str(path))
+
+
+def _of_bounded_size(data: bytes, name: str) -> bytes:
     if len(data) > MAX_BYTES:
-        raise input_error(str(path), "", f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES}")
+        raise input_error(name, "", f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES}")
     return data
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from planner.errors import input_error
 from planner.loaders.plan_file import load_plan
+from planner.loaders.yaml_source import name_of
 from planner.schema.choice import Role
 from planner.schema.fleet_out import BucketRoutes, PoolWeight, Routes, WorkloadRoutes
 from planner.schema.fleet_plan import PeriodRoute
@@ -31,14 +32,14 @@ def routes_out(path: Path, period: int | None = None) -> Routes:
     plan = load_plan(path)
     if not plan.routing:
         raise without_pools(path, plan)
-    return routes_of(plan, period, str(path))
+    return routes_of(plan, period, name_of(path))
 
 
 def without_pools(path: Path, plan: Plan) -> Exception:
     """Bad input: a document that holds no answer."""
     maybe = '"planner relax PROBLEM"' if plan.status == "infeasible" else ""
     return input_error(
-        str(path), "pools", f"none (status {plan.status})", "a plan that serves requests", maybe
+        name_of(path), "pools", f"none (status {plan.status})", "a plan that serves requests", maybe
     )
 
 
