@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -63,19 +64,42 @@ def _usage(problem: Any) -> str:
     context = getattr(problem, "ctx", None)
     where = context.command_path if context else "planner"
     wrong = problem.format_message().strip().rstrip(".")
-    if context is not None and (not wrong or wrong == context.get_help().strip().rstrip(".")):
-        return str(context.get_help())
-    if hasattr(problem, "option_name") and context is not None:
-        options = [flag for parameter in context.command.params for flag in parameter.opts]
-        known = [flag for flag in options if flag.startswith("--")]
+    if context is None:
+        return str(Fault(where, "", f'"{wrong}"', "a command line as --help shows it", f'"{where} --help"'))
+    if not wrong or wrong == context.get_help().strip().rstrip("."):
+        known = f"one of {', '.join(getattr(context.command, 'commands', ()))}"
+        return f"{context.get_help()}\n{Fault(where, 'COMMAND', 'nothing', known)}"
+    return str(_usage_fault(problem, context, wrong))
+
+
+def _usage_fault(problem: Any, context: Any, wrong: str) -> Fault:
+    """A fault of a command whose context is known."""
+    where, parameters = context.command_path, context.command.params
+    if hasattr(problem, "possibilities"):
+        known = [flag for parameter in parameters for flag in parameter.opts if flag.startswith("--")]
         maybe = nearest(problem.option_name, known) or f'"{where} --help"'
-        return str(Fault(where, "", f'option "{problem.option_name}"', f"one of {', '.join(known)}", maybe))
-    parameter = getattr(problem, "param", None)
-    if parameter is not None and wrong.startswith("Missing"):
-        name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar or parameter.name
-        meaning = (getattr(parameter, "help", None) or "a value").rstrip(".")
-        return str(Fault(where, name, "nothing", meaning[:1].lower() + meaning[1:]))
-    return f'{where}: {wrong}. Maybe "{where} --help"?'
+        return Fault(where, "", f'option "{problem.option_name}"', f"one of {', '.join(known)}", maybe)
+    if hasattr(problem, "option_name"):
+        flag = problem.option_name
+        named = next((one for one in parameters if flag in one.opts), None)
+        if "not take a value" in wrong:
+            return Fault(where, flag, "a value", "the flag alone")
+        return Fault(where, flag, "nothing", f"a value: {_meaning(named)}")
+    named = getattr(problem, "param", None)
+    if named is not None and wrong.startswith("Missing"):
+        name = named.opts[0] if named.opts[0].startswith("-") else named.metavar or named.name
+        return Fault(where, name, "nothing", _meaning(named))
+    extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)$", wrong, re.DOTALL)
+    if extra is not None:
+        taken = [one.metavar or one.name for one in parameters if not one.opts[0].startswith("-")]
+        expected = f"{' '.join(taken)} alone" if taken else "no arguments but options"
+        return Fault(where, "", f'the further argument "{extra[1]}"', expected, f'"{where} --help"')
+    return Fault(where, "", wrong, "a command line as --help shows it", f'"{where} --help"')
+
+
+def _meaning(parameter: Any) -> str:
+    meaning = (getattr(parameter, "help", None) or "a value").rstrip(".")
+    return f"{meaning[:1].lower()}{meaning[1:]}"
 
 
 def _file_fault(problem: OSError) -> Fault:

@@ -38,6 +38,8 @@ LIMITS = tuple(
     for statistic in ("mean", "p50", "p90", "p95", "p99")
 )
 """Names of latency limits, as in problem files."""
+MAX_SECONDS = 10**9
+"""More than anybody waits, and few enough nanoseconds for the solver."""
 MAX_SEED = 2**31 - 1
 """Seeds are 32-bit signed integers in the solver."""
 
@@ -103,8 +105,8 @@ class Checks:
                 problem.maybe,
             )
             return None
-        if not 0 < float(number) < math.inf:
-            self.refuse(flag, f'"{text}"', 'seconds above zero, such as "60"')
+        if not 0 < float(number) <= MAX_SECONDS:
+            self.refuse(flag, f'"{text}"', f'seconds above zero and at most {MAX_SECONDS:,}, such as "60"')
             return None
         return float(number)
 

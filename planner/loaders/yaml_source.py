@@ -94,9 +94,7 @@ def read_asked(path: Path) -> bytes:
     if path != STDIN:
         return read_bytes(path)
     if sys.stdin is None:
-        raise input_error(
-            name_of(path), "", "it closed", "a document there, or the name of a file"
-        )
+        raise input_error(name_of(path), "", "it closed", "a document there, or the name of a file")
     try:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
     except OSError as problem:
