@@ -1,1 +1,1 @@
-"""TODO."""
+"""Optima and their bounds: the cheapest choice among candidates. Only here is OR-Tools known."""
