@@ -7,8 +7,12 @@ import math
 HOURS_PER_MONTH = 730
 """The cloud's month: 8760 h / 12."""
 
+_COUNTED = ("GPUs", "replicas", "requests", "sequences", "servers", "tokens")
+"""Units that are nouns: one of them is singular."""
 _TIMES_S = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-_SIZES_BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_SIZES_BYTES = (
+    (2.0**50, "PiB"), (2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"),
+)  # fmt: skip
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -40,7 +44,7 @@ def seconds(value_s: float) -> str:
 
 
 def size(value_bytes: float) -> str:
-    """A memory size with a decimal prefix: ``85899345920`` as ``85.9 GB``."""
+    """A memory size as nvidia-smi and vLLM count it: the 81,559 MiB of an H100 as ``79.6 GiB``."""
     return "0 B" if value_bytes == 0 else _scaled(value_bytes, _SIZES_BYTES)
 
 
@@ -74,7 +78,18 @@ def rate(value_rps: float) -> str:
 
 def count(value: float, noun: str) -> str:
     """``1 GPU``, ``1,024 GPUs``."""
-    return f"{value:,.0f} {noun}" if value == 1 else f"{value:,.0f} {noun}s"
+    return counted(f"{value:,.0f}", noun)
+
+
+def counted(number: str, noun: str) -> str:
+    """A number that is already in words with its noun: ``1 length class``, ``2.21 tokens``."""
+    return f"{number} {noun if number == '1' else _plural(noun)}"
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
 
 
 def exact(value: float | str | None, unit: str) -> str:
@@ -87,7 +102,7 @@ def exact(value: float | str | None, unit: str) -> str:
     if kind in ("fraction", "share", "%"):
         return f"{value * 100:.12g} % {rest}".strip()
     digits = f"{value:.0f}" if value == round(value) else f"{value:.12g}"
-    return f"{digits} {unit}".strip()
+    return counted(digits, unit.removesuffix("s")) if unit in _COUNTED else f"{digits} {unit}".strip()
 
 
 def quantity(value: float | str | None, unit: str) -> str:
@@ -105,7 +120,5 @@ def quantity(value: float | str | None, unit: str) -> str:
     kind, _, rest = unit.partition(" ")
     if kind in ("%", "fraction", "share"):
         return f"{share(value)} {rest}".strip()
-    if unit == "GPUs" and value == 1:
-        return count(value, "GPU")
     text = f"{value:,.0f}" if value == round(value) else significant(value, 4)
-    return f"{text} {unit}".strip()
+    return counted(text, unit.removesuffix("s")) if unit in _COUNTED else f"{text} {unit}".strip()

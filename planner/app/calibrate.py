@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner import numbers
 from planner.app.benchmark_checks import has_ttft, load_text
 from planner.app.benchmark_runs import WHERE, Flags, Run, Runs, resolve
 from planner.app.measured_rows import measured_rows
@@ -215,9 +216,7 @@ class _Fit:
         every = np.arange(len(self.measured), dtype=np.intp)
         used = np.array([row for row, note in enumerate(self.ttft_notes) if not note], dtype=np.intp)
         ttfts = np.array([run.point.ttft_s.get("mean", np.nan) for run in self.runs.runs])
-        few = (
-            "" if ttft.rows else f"{used.size} usable run{'s' * (used.size != 1)}; at least two make a factor"
-        )
+        few = "" if ttft.rows else f"{numbers.count(used.size, 'usable run')}; at least two make a factor"
         changes = (
             _change(
                 "step",

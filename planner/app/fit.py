@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner import numbers
 from planner.app.case import find_model
 from planner.app.pools import memory_document
 from planner.app.requests import Names
@@ -141,7 +142,7 @@ def _row(
     item = candidates.configurations[index]
     notes = []
     if gpus > item.gpus:
-        notes.append(f"{gpus - item.gpus} of {gpus} GPUs stay free for further replicas")
+        notes.append(f"{gpus - item.gpus:,} of {numbers.count(gpus, 'GPU')} stay free for further replicas")
     if not item.fast_link and item.tp * item.attention_dp > 1:
         notes.append("tensor parallelism over PCIe")
     if item.spans_servers:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from planner import units
+from planner import numbers, units
 from planner.app.case import find_model, policy_of
 from planner.app.requests import Names, with_utilization
 from planner.candidates.enumerate import enumerate_candidates, heads_divide
@@ -218,9 +218,7 @@ def cannot_run(
         ranks = asked.attention_dp
         need = resident + float(fit.kv_bytes(-(-wanted // ranks))[0])
         usable = float(built.specs.capacity_bytes[0] * built.specs.engine_utilization[0])
-        text = (
-            f"{wanted:,} sequence{'s' if wanted > 1 else ''} of {asked.traffic.kv_tokens:,} tokens on one GPU"
-        )
+        text = f"{numbers.count(wanted, 'sequence')} of {asked.traffic.kv_tokens:,} tokens on one GPU"
         if need > usable:
             reasons.append(_reason("vram", need, usable, "B", text))
         else:

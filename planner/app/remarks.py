@@ -50,8 +50,8 @@ def pool_warnings(
         memory = pool.memory_bytes
         if pool.role != "prefill" and memory is not None and memory.kv_cache < 0.1 * memory.capacity:
             lines.append(
-                f"{pool.id}: KV cache has {memory.kv_cache / 1e9:.1f} GB, under 10 % of the memory; "
-                "a few GB more or less change the batch a lot"
+                f"{pool.id}: KV cache has {numbers.size(memory.kv_cache)}, under 10 % of the memory; "
+                "a few GiB more or less change the batch a lot"
             )
     return [
         *lines,
@@ -117,9 +117,10 @@ def _apart(
         division = chosen.apart[placed.workload].sides[placed.side].division
         if division.local_tokens:
             share = numbers.share(1.0 - chosen.sent_fraction(placed))
+            longest = numbers.count(division.local_tokens, "token")
             yield (
-                f"{pool.id}: the router sends prompts of up to {division.local_tokens} tokens straight to "
-                f"decode ({share} of all); rates of this pool count them too"
+                f"{pool.id}: the router sends prompts of up to {longest} straight to decode "
+                f"({share} of all); rates of this pool count them too"
             )
     for name in chosen.apart:
         if cases[name].traffic.reuse is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner import numbers
 from planner.schema.candidates import Verdict
 from planner.schema.evaluation import Evaluation
 from planner.schema.slo import METRICS
@@ -33,5 +34,7 @@ class BatchConstraint:
             value=violated.astype(np.float64),
             limit=np.zeros(violated.shape),
             violated=violated,
-            texts=tuple(f"memory holds {count} sequences" for count in evaluation.max_sequences),
+            texts=tuple(
+                f"memory holds {numbers.count(count, 'sequence')}" for count in evaluation.max_sequences
+            ),
         )

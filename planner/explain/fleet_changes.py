@@ -69,7 +69,7 @@ def _lines(plan: Plan) -> dict[tuple[str, str, str], BoughtLine]:
 
 
 def _with(what: str, line: BoughtLine | None) -> str:
-    return f"no {what}" if line is None else spread(line.gpus, f" × {what}")
+    return f"no {what}" if line is None else spread(line.gpus, of=f" × {what}")
 
 
 def _suppliers(before: Plan, after: Plan) -> Iterator[Difference]:
@@ -106,7 +106,7 @@ def replica_changes(before: Plan, after: Plan, old: Pool, new: Pool) -> Iterator
     if was == now:
         return
     place = placed(new)
-    text = f"{place} has {spread(now, ' replicas')} instead of {spread(was)}."
+    text = f"{place} has {spread(now, 'replica')} instead of {spread(was)}."
     if spread(was) == spread(now):
         text = f"{place} has its replicas in other hours: still {spread(now)}."
     yield Difference(

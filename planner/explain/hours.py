@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from planner import numbers
 from planner.explain.problem_values import hourly_rps
 from planner.schema.fleet_plan import SupplyTaken
 from planner.schema.plan import Plan, Pool
@@ -117,12 +118,12 @@ def clock(at_s: float, periods: int) -> str:
     return f"day {day + 1}, {words}" if periods > HOURS_PER_DAY else words
 
 
-def spread(values: Sequence[int], of: str = "") -> str:
-    """``2 to 6 (3.5 on average)``; ``4`` where all are the same; ``of`` follows the counts."""
+def spread(values: Sequence[int], noun: str = "", of: str = "") -> str:
+    """``2 to 6 (3.5 on average)``; ``4`` where all are the same; ``noun`` or ``of`` follow the counts."""
     least, most = min(values, default=0), max(values, default=0)
-    if least == most:
-        return f"{most:,}{of}"
-    return f"{least:,} to {most:,}{of} ({_short(mean(values))} on average)"
+    counts = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    counts = numbers.counted(counts, noun) if noun else f"{counts}{of}"
+    return counts if least == most else f"{counts} ({_short(mean(values))} on average)"
 
 
 def busiest_hour(plan: Plan, workload: str) -> int:

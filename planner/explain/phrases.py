@@ -57,7 +57,7 @@ def is_measured(pool: Pool) -> bool:
 
 def described(pool: Pool, count: str = "") -> str:
     """``3 replicas of h200-sxm (TP 2, weights fp8, KV fp8, batch 64)``; ``count`` instead of one number."""
-    replicas = f"{count} replicas" if count else numbers.count(pool.replicas, "replica")
+    replicas = numbers.counted(count, "replica") if count else numbers.count(pool.replicas, "replica")
     if is_measured(pool):
         return f"{replicas} of {pool.option} on {pool.gpu}"
     drafts = f", {speculation(pool)}" if pool.speculation is not None else ""

@@ -130,7 +130,7 @@ def _too_much(problem: ChoiceProblem, total: Bill) -> Iterator[str]:
         if total.gpus.get(gpu, 0) > stock:
             yield f"{total.gpus[gpu]} of {stock} {gpu} in stock"
     if limits.max_gpus is not None and sum(total.gpus.values()) > limits.max_gpus:
-        yield f"{sum(total.gpus.values())} of {limits.max_gpus} GPUs"
+        yield f"{sum(total.gpus.values()):,} of {numbers.count(limits.max_gpus, 'GPU')}"
     if limits.budget_usd_per_h is not None and total.cost_usd_per_h > limits.budget_usd_per_h:
         yield f"{numbers.usd(float(total.cost_usd_per_h))}/h is above the budget"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from planner import numbers
 from planner.explain.single import SinglePlan
 from planner.schema.choice import Limits
 from planner.schema.plan import RunnerUp
@@ -85,9 +86,9 @@ def _stops(plan: SinglePlan, limits: Limits) -> list[str]:
     gpu, parts = plan.option.gpu, []
     stock = limits.stock_gpus.get(gpu)
     if stock is not None and plan.gpus > stock:
-        parts.append(f"{plan.gpus} GPUs are above the stock of {stock}")
+        parts.append(f"{numbers.count(plan.gpus, 'GPU')}, above the stock of {stock:,}")
     if limits.max_gpus is not None and plan.gpus > limits.max_gpus:
-        parts.append(f"{plan.gpus} GPUs are above max_gpus {limits.max_gpus}")
+        parts.append(f"{numbers.count(plan.gpus, 'GPU')}, above max_gpus {limits.max_gpus:,}")
     if limits.budget_usd_per_h is not None and plan.usd_per_h > limits.budget_usd_per_h:
         parts.append(f"above the budget of {float(limits.budget_usd_per_h):.2f} USD/h")
     return parts
@@ -105,7 +106,7 @@ def _why(plan: SinglePlan, best: Fraction, best_gpus: int, objective: str, limit
     noun = {"gpus": "GPUs", "power": "power"}.get(objective, "cost")
     parts = [_compared(_value(plan, objective), best, noun)]
     if plan.gpus != best_gpus:
-        parts.append(f"{plan.gpus} GPUs instead of {best_gpus}")
+        parts.append(f"{numbers.count(plan.gpus, 'GPU')} instead of {best_gpus:,}")
     per_gpu = float(plan.usd_per_h) / plan.gpus
     parts.append(f"at {per_gpu:.2f} USD per GPU-hour")
     carried = float(plan.option.rates_rps[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner import numbers
 from planner.explain.axis import Axis, Value
 
 _TENTH = Fraction(1, 10)
@@ -50,8 +51,7 @@ def switch_words(kind: str) -> tuple[str, str]:
 def _text(axis: Axis, distance: Fraction) -> str:
     sign = "-" if axis.limit.falls else "+"
     if axis.limit.whole:
-        unit = axis.limit.unit.removesuffix("s") if distance == 1 else axis.limit.unit
-        return f"{sign}{distance} {unit}".rstrip()
+        return f"{sign}{numbers.exact(float(distance), axis.limit.unit)}"
     if axis.limit.kind == "headroom":
         return f"{sign}{_percent(distance)} of demand"
     if axis.limit.kind == "utilization":

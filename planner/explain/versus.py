@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from planner import numbers
 from planner.explain.phrases import fleet, is_measured, listing, offer, pool_layout, speculation
 from planner.schema.plan import Plan, Pool
 
@@ -37,7 +38,7 @@ def versus(best: Plan, other: Plan) -> str:
         if mine != theirs and mine and theirs:
             phrases.append(f"{words.format(mine)} instead of {theirs}")
     if not phrases and _replicas(best) != _replicas(other):
-        phrases.append(f"{_replicas(other)} replicas instead of {_replicas(best)}")
+        phrases.append(f"{numbers.counted(_replicas(other), 'replica')} instead of {_replicas(best)}")
     return ", ".join(phrases[:_SHOWN]) or "the same pools, other shares of the traffic"
 
 

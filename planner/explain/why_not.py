@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
+from planner import numbers
 from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray, Lot, Verdict
 from planner.schema.evaluation import Evaluation
 from planner.schema.plan import WhyNot
 
-_WORDS = {
-    "B": ("needs {value:.1f} GB on one GPU, {limit:.1f} may be filled", 1e-9),
-    "s": ("reaches {value:.1f} ms at best, the limit is {limit:.1f} ms", 1e3),
-    "tokens": ("needs {value:.0f} tokens, the window is {limit:.0f}", 1.0),
-    "GPUs": ("needs {value:.0f} GPUs together, a server has {limit:.0f}", 1.0),
+_WORDS: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "B": ("needs {value} on one GPU, {limit} may be filled", numbers.size),
+    "s": ("reaches {value} at best, the limit is {limit}", lambda value_s: f"{value_s * 1e3:.1f} ms"),
+    "tokens": ("needs {value}, the window is {limit}", partial(numbers.count, noun="token")),
+    "GPUs": ("needs {value} together, a server has {limit}", partial(numbers.count, noun="GPU")),
 }
 
 
@@ -121,5 +123,5 @@ def found_in_words(verdict: Verdict, index: int) -> str:
     """What one candidate reaches against the limit."""
     if verdict.unit not in _WORDS or not np.isfinite(verdict.value[index]):
         return verdict.title if verdict.texts is None else f"{verdict.title} ({verdict.texts[index]})"
-    words, factor = _WORDS[verdict.unit]
-    return words.format(value=verdict.value[index] * factor, limit=verdict.limit[index] * factor)
+    words, told = _WORDS[verdict.unit]
+    return words.format(value=told(verdict.value[index]), limit=told(verdict.limit[index]))

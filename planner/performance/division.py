@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner import numbers
 from planner.schema.slo import STATISTICS
 
 START_PERCENT = (3, 6, 10, 15, 22, 33, 50, 70)
@@ -63,7 +64,8 @@ class Division:
 
     @property
     def _local(self) -> list[str]:
-        return [f"prompts up to {self.local_tokens} tokens at decode"] if self.local_tokens else []
+        longest = numbers.count(self.local_tokens, "token")
+        return [f"prompts up to {longest} at decode"] if self.local_tokens else []
 
     @property
     def room(self) -> Fraction:

@@ -8,8 +8,10 @@ from typing import TypeGuard
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner import numbers
 from planner.report.parts import pairs, section, table
 
+_MIB = 2**20
 MAX_COLUMNS = 7
 """More do not fit on a page."""
 
@@ -62,7 +64,14 @@ def _flat(document: Mapping[str, object], above: str = "") -> Iterable[tuple[str
         if isinstance(value, Mapping) and value:
             yield from _flat(value, f"{path}.")
         elif value not in (None, "", [], {}):
-            yield path, _words(value)
+            yield path, f"{_words(value)}{_size(path, value)}"
+
+
+def _size(path: str, value: object) -> str:
+    """Bytes once more as the tools of vendors show them; small ones are read well enough."""
+    if "_bytes" not in path or "_per_s" in path or not isinstance(value, int | float) or value < _MIB:
+        return ""
+    return f" ({numbers.size(value)})"
 
 
 def _words(value: object) -> str:

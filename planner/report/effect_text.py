@@ -74,7 +74,7 @@ def _verdict(priced: PricedEffect) -> str:
 
 def _fleet(state: PredictedState) -> str:
     cost = f" for {_usd_per_h(state.cost_usd_per_hour)}" if state.cost_usd_per_hour is not None else ""
-    return f"{_ratio(state.replicas)} replicas{cost}"
+    return f"{numbers.counted(_ratio(state.replicas), 'replica')}{cost}"
 
 
 def _usd_per_h(value: float) -> str:

@@ -14,7 +14,7 @@ from planner.schema.plan import Fit, FitRow
 
 def view(fit: Fit) -> RenderableType:
     """The page of a fit: the configurations, the memory of the cheapest, what was refused."""
-    asked = f"{fit.concurrency:,} × {fit.context_tokens:,} tokens of context"
+    asked = f"{fit.concurrency:,} × {numbers.count(fit.context_tokens, 'token')} of context"
     if not fit.rows:
         return Group(Text(f"{fit.model}: nothing holds {asked}", style="bold red"), *_refused(fit))
     cheapest = fit.rows[0]

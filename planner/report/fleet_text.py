@@ -40,7 +40,7 @@ def buy_over_hours(plan: Plan) -> str:
     if not parts:
         return f"Buy no GPUs; {named_suppliers(plan)} for {cost}{aim}."
     verb = "Buy" if all("average" not in part for part in parts) else "Buy up to"
-    return f"{verb} {listing(parts)} over {hours} hours: {cost}{aim}."
+    return f"{verb} {listing(parts)} over {numbers.count(hours, 'hour')}: {cost}{aim}."
 
 
 def named_suppliers(plan: Plan) -> str:

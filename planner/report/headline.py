@@ -33,12 +33,10 @@ def proof(objective: Objective, proved: bool) -> str:
 def headline(plan: Plan) -> list[RenderableType]:
     """What to buy and how well it is proved, in two lines; or the honest no."""
     if plan.status == "infeasible":
+        judged = numbers.count(plan.provenance.candidates, "candidate")
         return [
             Text(f"{plan.problem}: no plan keeps every limit", style="bold red"),
-            Text(
-                f"All {plan.provenance.candidates:,} candidates were judged: with these limits and prices no "
-                "one of them, and no mix of them, will do."
-            ),
+            Text(f"Judged {judged}: with these limits and prices none of them will do, and no mix of them."),
         ]
     if plan.status == "unknown":
         return [

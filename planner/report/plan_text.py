@@ -169,7 +169,8 @@ def _warnings(warnings: Iterable[str]) -> RenderableType | None:
 
 def _provenance(plan: Plan) -> RenderableType:
     made = plan.provenance
-    line = f"planner {made.planner}, {made.solver}, {made.candidates:,} candidates, seed {made.seed}"
+    judged = numbers.count(made.candidates, "candidate")
+    line = f"planner {made.planner}, {made.solver}, {judged}, seed {made.seed}"
     if made.timing_s:
         line += ", " + ", ".join(f"{step} {numbers.seconds(took)}" for step, took in made.timing_s.items())
     return Group(Text(), Text(line, style="dim"))

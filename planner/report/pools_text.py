@@ -81,7 +81,7 @@ def _choices(pool: Pool) -> str:
 def _drafts(taken: DraftsTaken) -> str:
     """Who drafts, how many a step, and what comes out."""
     name = {"ngram": "n-gram", "eagle": "EAGLE"}.get(taken.kind, taken.draft or taken.kind)
-    return f"drafts {name} {taken.tokens}: {taken.tokens_per_step:.3g} tokens a step"
+    return f"drafts {name} {taken.tokens}: {numbers.counted(f'{taken.tokens_per_step:.3g}', 'token')} a step"
 
 
 def memory_section(plan: Plan) -> RenderableType | None:

@@ -22,14 +22,15 @@ def reuse_section(plan: Plan) -> RenderableType | None:
 
 
 def _sessions(taken: SessionsTaken) -> str:
-    prompt = taken.input_tokens
+    prompt, each = taken.input_tokens, numbers.count(taken.resting_tokens, "token")
     alike = f", {taken.shared_tokens:,.0f} of them the same in all" if taken.shared_tokens else ""
     return (
         f"{taken.workload}: {numbers.rate(taken.requests_rps)} from sessions of "
-        f"{numbers.significant(taken.turns_mean)} turns. Prompts have {prompt['mean']:,.0f} tokens "
+        f"{numbers.counted(numbers.significant(taken.turns_mean), 'turn')}. "
+        f"Prompts have {numbers.count(prompt['mean'], 'token')} "
         f"(P95 {prompt['p95']:,.0f}), {taken.new_tokens_mean:,.0f} of them new. "
         f"{numbers.count(round(taken.resting), 'session')} rest between turns with "
-        f"{taken.resting_tokens:,.0f} tokens each{alike}: {numbers.size(taken.resting_bytes)} of KV."
+        f"{each} each{alike}: {numbers.size(taken.resting_bytes)} of KV."
     )
 
 

@@ -24,9 +24,16 @@ def test_seconds(value, text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0 B"), (512, "512 B"), (85_899_345_920, "85.9 GB"), (1.6e12, "1.60 TB"), (999.9e6, "1.00 GB")],
+    [
+        (0, "0 B"),
+        (512, "512 B"),
+        (1000, "1,000 B"),
+        (81_559 * 2**20, "79.6 GiB"),
+        (1.6e12, "1.46 TiB"),
+        (1023.9 * 2**20, "1.00 GiB"),
+    ],
 )
-def test_size_has_decimal_prefixes(value, text):
+def test_size_is_what_the_tools_of_vendors_show(value, text):
     assert numbers.size(value) == text
 
 
@@ -55,7 +62,7 @@ def test_share(value, text):
     ("value", "unit", "text"),
     [
         (1.41, "s", "1.41 s"),
-        (80e9, "B", "80.0 GB"),
+        (80e9, "B", "74.5 GiB"),
         (60.0, "USD/h", "60.00 USD/h"),
         (0.9, "fraction", "90 %"),
         (64.0, "GPUs", "64 GPUs"),
@@ -72,6 +79,19 @@ def test_one_is_singular():
     assert numbers.quantity(1, "GPUs") == "1 GPU"
     assert numbers.count(1, "GPU") == "1 GPU"
     assert numbers.count(1024, "GPU") == "1,024 GPUs"
+    assert numbers.quantity(1, "tokens") == numbers.exact(1, "tokens") == "1 token"
+    assert numbers.exact(3, "replicas") == "3 replicas"
+    assert numbers.count(0.9, "turn") == "1 turn"
+    assert numbers.counted("1.00", "turn") == "1.00 turns"
+
+
+@pytest.mark.parametrize(
+    ("noun", "two"),
+    [("GPU", "GPUs"), ("length class", "length classes"), ("query", "queries"), ("day", "days")],
+)
+def test_plurals(noun, two):
+    assert numbers.count(1, noun) == f"1 {noun}"
+    assert numbers.count(2, noun) == f"2 {two}"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner import numbers
 from planner.schema.fleet import FleetChoice
 
 _MOST_POOLS = 800
@@ -23,5 +24,5 @@ def remark(choice: FleetChoice) -> str | None:
     hours = hours_to_lose(choice)
     if hours is None or len(hours) == len(choice.periods):
         return None
-    named = ", ".join(str(hour) for hour in hours)
-    return f"what is survived was looked at in the {len(hours)} hours with the most GPUs only: {named}"
+    named, looked_at = ", ".join(str(hour) for hour in hours), numbers.count(len(hours), "hour")
+    return f"what is survived was looked at in the {looked_at} with the most GPUs only: {named}"

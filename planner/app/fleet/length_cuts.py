@@ -194,4 +194,4 @@ class Cutter:
 
 
 def _classes(number: int) -> str:
-    return f"{number} length class{'' if number == 1 else 'es'}"
+    return numbers.count(number, "length class")

@@ -78,7 +78,5 @@ def _padded(problem: FleetProblem, pools: Sequence[FleetPool]) -> Iterator[str]:
     for pool in pools:
         room = hosts[pool.option.supply].room_gpus(pool.option)
         if room > pool.option.gpus:
-            yield (
-                f"{pool.id}: a replica of {pool.option.gpus} GPUs is given {room} GPUs of its server, "
-                "so that servers can be filled"
-            )
+            size = numbers.count(pool.option.gpus, "GPU")
+            yield f"{pool.id}: a replica of {size} is given {room} of its server, so that servers fill up"

@@ -58,7 +58,7 @@ def workload(at: Context) -> Step:
         figures += [figure("limits", limits or "none", of=who)]
         if sizing is not None:
             no_mean |= _mean_is_assumed(at, name)
-            length = f" and {sizing.sequence_tokens:,} tokens a sequence"
+            length = f" and {numbers.count(sizing.sequence_tokens, 'token')} a sequence"
             verdicts.append((who, f"Sized for {numbers.rate(sizing.peak_rps)}{length}."))
         elif (peak := peak_rps(at.plan, name)) is not None:
             verdicts.append((who, f"Sized for {numbers.rate(peak)}."))
@@ -185,11 +185,11 @@ def routing(at: Context) -> Step:
         return at.step(ROUTING, [], [])
     if large:
         verdict = (
-            f"More than {limit:.0f} GPUs serve {listing(large)}: find out what share of the requests a "
-            "smaller model answers well enough."
+            f"More than {numbers.count(limit, 'GPU')} serve {listing(large)}: find out what share of the "
+            "requests a smaller model answers well enough."
         )
     else:
-        verdict = f"No model takes more than {limit:.0f} GPUs: a router would hardly pay."
+        verdict = f"No model takes more than {numbers.count(limit, 'GPU')}: a router would hardly pay."
     return at.step(ROUTING, figures, [verdict], open_=bool(large))
 
 

@@ -111,7 +111,7 @@ def _division(at: Context, name: str, pools: list[Pool], margin: float | None) -
         more = f", {pool.replicas:,} with spares and minimum" if str(pool.replicas) != least else ""
         return [
             f"{numbers.rate(needed)} with the margin over {numbers.rate(pool.capacity_rps)} a replica is "
-            f"{numbers.significant(exact)}: {least} replicas{more}."
+            f"{numbers.significant(exact)}: {numbers.counted(least, 'replica')}{more}."
         ]
     return [f"{numbers.rate(needed)} with the margin; {carried_in_words(pools)}."]
 

@@ -61,7 +61,7 @@ def operating_point(at: Context) -> Step:
         law = _law(pool)
         if law is not None and pool.concurrency:
             doubted |= not 1 / at.rules.law_gap_ratio <= law / pool.concurrency <= at.rules.law_gap_ratio
-            decoding = f"{numbers.significant(law)} requests decoding at once"
+            decoding = f"{numbers.counted(numbers.significant(law), 'request')} decoding at once"
             planned = numbers.significant(pool.concurrency)
             verdicts.append((who, f"Little's law gives {decoding}, the plan {planned}."))
     return at.step(OPERATING_POINT, figures, told(verdicts), open_=doubted)
@@ -89,10 +89,9 @@ def kv_strategy(at: Context) -> Step:
         if pool.role == "prefill":
             continue
         sizing = at.sizing(pool.workload)
-        length = f" of {sizing.sequence_tokens:,} tokens" if sizing is not None else ""
-        verdicts.append(
-            (who, f"The cache of a replica keeps {pool.max_batch:,} sequences{length} in {pool.kv}.")
-        )
+        length = f" of {numbers.count(sizing.sequence_tokens, 'token')}" if sizing is not None else ""
+        kept = numbers.count(pool.max_batch, "sequence")
+        verdicts.append((who, f"The cache of a replica keeps {kept}{length} in {pool.kv}."))
     prefixes = [pair for name in at.workloads for pair in _prefixes(at, name)]
     open_ = any(by_prefix for _, by_prefix in prefixes)
     return at.step(
@@ -113,7 +112,7 @@ def _prefixes(at: Context, workload: str) -> list[tuple[tuple[str, str], bool]]:
     if by_prefix:
         text += (
             ": that takes routing by prefix, since "
-            f"round robin over {replicas:,} replicas finds a prefix on one of {replicas:,}."
+            f"round robin over {numbers.count(replicas, 'replica')} finds a prefix on one of {replicas:,}."
         )
     else:
         text += ", whichever replica a request reaches."
@@ -149,9 +148,8 @@ def _batched(pool: Pool) -> str:
     if pool.mode == "disaggregated":
         return "Prompts and answers run on replicas of their own: neither stalls the other."
     if pool.batched_tokens:
-        return (
-            f"Prompts and answers share a replica; prompts come in chunks of {pool.batched_tokens:,} tokens."
-        )
+        chunk = numbers.count(pool.batched_tokens, "token")
+        return f"Prompts and answers share a replica; prompts come in chunks of {chunk}."
     return "Prompts and answers share a replica."
 
 

@@ -19,7 +19,7 @@ def stuck(no_plan):
     ("name", "words"),
     [
         ("ttft:chat", "ttft:chat (time to first token, P99, 100 ms)"),
-        ("vram:chat", "vram:chat (memory of one GPU, 137 GB)"),
+        ("vram:chat", "vram:chat (memory of one GPU, 128 GiB)"),
         ("itl:other", "itl:other (inter-token latency)"),
         ("budget", "budget (20 USD/h)"),
         ("max-gpus", "max-gpus (8 GPUs)"),

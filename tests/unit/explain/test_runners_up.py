@@ -55,10 +55,10 @@ def test_a_plan_that_breaks_a_limit_says_so_and_stands_behind():
     plans = [*PLANS, plan("cheap", "t4", 10, gpus=80), plan("fits", "l4", 50)]
     rows = lost(plans, limits=Limits({"t4": 64}, Fraction(45), None))
     assert [row.gpu for row in rows] == ["l40s", "h100", "a100", "t4", "l4"]
-    assert rows[3].why.startswith("80 GPUs are above the stock of 64; 50.0 % less cost; 80 GPUs instead of 8")
+    assert rows[3].why.startswith("80 GPUs, above the stock of 64; 50.0 % less cost; 80 GPUs instead of 8")
     assert rows[4].why.startswith("above the budget of 45.00 USD/h; 150.0 % more cost")
     (capped,) = lost([PLANS[0], PLANS[3]], limits=Limits(max_gpus=8))
-    assert capped.why.startswith("16 GPUs are above max_gpus 8")
+    assert capped.why.startswith("16 GPUs, above max_gpus 8")
 
 
 def test_a_plan_of_the_same_gpu_that_keeps_the_limits_comes_before_a_cheaper_one():

@@ -142,7 +142,7 @@ def test_memory_floor_and_what_formats_save(make):
     assert floor.verdict == ("Uncompressed, one copy needs 3 GPUs of h100-sxm, with all KV 14 GPUs.",)
     # 70 + 384 = 454 GB: half.
     narrow = step(make(), 5)
-    assert value(narrow, "weights in fp8") == "70.0 GB (-50 %)"
+    assert value(narrow, "weights in fp8") == "65.2 GiB (-50 %)"
     assert value(narrow, "allowed") == "weights bf16 or fp8"
     text = (
         "With weights in fp8, KV in fp8 weights and KV take 50 % less, and the floor falls from 14 to 7 GPUs."

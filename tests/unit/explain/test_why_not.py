@@ -22,7 +22,7 @@ def lines(*verdicts, lots=(), refused=None):
 
 def test_the_line_is_about_the_candidate_that_is_nearest():
     found = lines(verdict("vram:chat", [99e9, 84e9, 10e9, 10e9], 80e9, "B"))
-    assert found == {"box": "vram:chat: needs 84.0 GB on one GPU, 80.0 may be filled"}
+    assert found == {"box": "vram:chat: needs 78.2 GiB on one GPU, 74.5 GiB may be filled"}
 
 
 def test_fewer_broken_constraints_are_nearer_than_smaller_misses():
@@ -30,7 +30,7 @@ def test_fewer_broken_constraints_are_nearer_than_smaller_misses():
         verdict("vram:chat", [81e9, 200e9, 0, 0], 80e9, "B"),
         verdict("ttft:chat", [2.1, 1.0, 0, 0], 2.0, "s"),
     )
-    assert found["box"] == "vram:chat: needs 200.0 GB on one GPU, 80.0 may be filled"
+    assert found["box"] == "vram:chat: needs 186 GiB on one GPU, 74.5 GiB may be filled"
 
 
 def test_among_equals_the_smallest_miss_tells():
@@ -58,7 +58,7 @@ def test_every_type_that_fails_has_its_line_under_the_problem_s_name():
         verdict("context:chat", [9000] * 4, 8192, "tokens"),
         lots=[lot("my-box"), lot("spare", accelerator=OTHER)],
     )
-    text = "context:chat: needs 9000 tokens, the window is 8192"
+    text = "context:chat: needs 9,000 tokens, the window is 8,192 tokens"
     assert found == {"my-box": text, "spare": text}
 
 

@@ -244,7 +244,7 @@ def test_equal_pools_share_their_lines(make_plan, chat_plan):
     twin = [fleet_plans.pool_of(chat_plan.pools[0], id=f"chat/serve/{n}", site=f"p/{n}") for n in (1, 2)]
     periods = fleet_plans.hours({"chat/serve/1": [1, 2]}, {"h100-sxm": [4, 4]}, [8.0, 8.0])
     text = flat(make_plan(periods=periods, pools=twin))
-    assert text.count("weights 35.6 GB") == 1
+    assert text.count("weights 33.2 GiB") == 1
     assert "chat/serve/1 and chat/serve/2 on h100-sxm" in text
     assert text.count("calibrated numbers") == 1
 

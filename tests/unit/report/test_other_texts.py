@@ -30,7 +30,7 @@ def test_estimate_that_cannot_run(make_estimate):
     }
     text = words(estimate_text.view(make_estimate(cannot_run=[reason], memory_bytes=None)))
     assert "cannot run" in text
-    assert "vram 141 GB 80.0 GB weights alone pass the memory" in text
+    assert "vram 131 GiB 74.5 GiB weights alone pass the memory" in text
     assert "Speed" not in text
 
 
@@ -72,3 +72,9 @@ def test_records_of_an_entry_are_a_table():
 
 def test_empty_listing():
     assert words(catalog_text.listing_view([], ["id"])) == "Nothing there."
+
+
+def test_bytes_of_an_entry_are_shown_as_the_tools_of_vendors_do():
+    entry = {"id": "x", "memory_bytes": 81_559 * 2**20, "kv": {"x_bytes": 512}, "link_bytes_per_s": 4e11}
+    assert "memory_bytes 85,520,809,984 (79.6 GiB)" in words(catalog_text.entry_view(entry))
+    assert words(catalog_text.entry_view(entry)).count("iB") == 1

@@ -66,9 +66,9 @@ def test_runner_up_comes_with_its_reason(chat_plan):
 def test_infeasible_names_what_stands_in_the_way(no_plan):
     words = flat(no_plan)
     assert words.startswith("chat-70b: no plan keeps every limit")
-    # 121 ms against 100 ms; 143.2 GB against 137 GB
+    # 121 ms against 100 ms; 133.4 GiB against 127.6 GiB
     assert "121 ms, 21 % over" in words
-    assert "143 GB, 4.5 % over" in words
+    assert "133 GiB, 4.5 % over" in words
     assert "budget and ttft:chat" in words
     assert "ttft:chat 100 ms 121 ms (+21 %) 47.50 USD/h" in words
     assert "Buy" not in words

@@ -177,7 +177,7 @@ def test_relax_says_what_has_to_give_and_how_to_see_it(no_plan):
 
 def test_relax_without_a_way_out(no_plan):
     text = words(relax_text.view(relaxed(no_plan, relaxations=[], conflicts=[["vram:chat"]])))
-    assert "vram:chat (memory of one GPU, 137 GB) cannot hold, whatever the other limits are." in text
+    assert "vram:chat (memory of one GPU, 128 GiB) cannot hold, whatever the other limits are." in text
     assert "No change of the limits that was tried gives a plan." in text
 
 

@@ -33,9 +33,9 @@ def test_sessions_are_told_with_what_follows(chat_plan):
     text = words(chat_plan, FOUND, (TAKEN,))
     assert "chat: 44.4 req/s from sessions of 8.00 turns." in text
     assert "9,708 tokens (P95 16,037), 1,231 of them new" in text
-    assert "2,333 sessions rest between turns with 9,635 tokens each: 420 GB of KV." in text
+    assert "2,333 sessions rest between turns with 9,635 tokens each: 391 GiB of KV." in text
     alike = words(chat_plan, FOUND, (TAKEN.model_copy(update={"shared_tokens": 3000.0}),))
-    assert "with 9,635 tokens each, 3,000 of them the same in all: 420 GB of KV." in alike
+    assert "with 9,635 tokens each, 3,000 of them the same in all: 391 GiB of KV." in alike
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_sessions_are_told_with_what_follows(chat_plan):
 def test_hits_come_with_what_they_count_on(chat_plan, changes, needs):
     text = words(chat_plan, FOUND.model_copy(update=changes))
     assert "78.9 % of prompt tokens are found at full load; 12.5 % of requests find their own" in text
-    assert "(25 % more blocks, 19.1 GB a GPU)" in text
+    assert "(25 % more blocks, 17.8 GiB a GPU)" in text
     assert needs in text
 
 
