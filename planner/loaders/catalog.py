@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from planner import resources
 from planner.errors import Fault, InputError, nearest
 from planner.loaders.places import Key
 from planner.loaders.validation import attempt, merged
-from planner.loaders.yaml_source import Document, read_document
+from planner.loaders.yaml_source import Document, parse_document, read_bytes, read_document
 from planner.schema.catalog import (
     Archetype,
     CatalogEntry,
@@ -64,12 +65,11 @@ def read_catalog(folders: Sequence[Path]) -> Catalog:
         read[kind] = {}
         for path in _files(folders, kind):
             try:
-                document = read_document(path)
+                document, entry, found = _parsed(noun, path, read_bytes(path))
             except InputError as problem:
                 faults += problem.faults
                 continue
-            entry, found = attempt(noun, document)
-            faults += [*document.faults, *found, *_id_faults(document, path)]
+            faults += [*found, *_id_faults(document, path)]
             if entry is not None:
                 read[kind][path.stem] = _Read(path, document, entry)
     ids = {kind: _index(files, faults) for kind, files in read.items()}
@@ -90,6 +90,16 @@ def read_catalog(folders: Sequence[Path]) -> Catalog:
         if (kind == "calibration" and item.entry.id == chosen) or kind == "user_factors"
     ]
     return Catalog(by_folder, ids, _digest(everything), chosen, _digest(in_use))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(
+    noun: type[CatalogEntry], path: Path, data: bytes
+) -> tuple[Document, CatalogEntry | None, tuple[Fault, ...]]:
+    """What a file holds, kept by its bytes: a program that asks much reads one catalog many times."""
+    document = parse_document(data, str(path))
+    entry, found = attempt(noun, document)
+    return document, entry, (*document.faults, *found)
 
 
 def _user_factors(
