@@ -6,8 +6,9 @@ import math
 import random
 from pathlib import Path
 
-from planner.app.plan import solve_problem
+from planner.app.plan import answered
 from planner.app.run import Run
+from planner.app.study import Study
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
@@ -29,16 +30,21 @@ def rules():
     return load_planning_rules()
 
 
-def solved(values, overlays=()):
+def new_study(overlays=()):
+    """Keeps what several variants of one problem have in common, as a what-if does."""
+    return Study(load_catalog(tuple(overlays)) if overlays else catalog(), rules(), Path())
+
+
+def solved(values, study=None):
     """The plan of a problem in plain values."""
-    book = load_catalog(tuple(overlays)) if overlays else catalog()
-    problem = load_problem_document(copy.deepcopy(values), book)
-    return solve_problem(problem, Path(), book, rules(), Run(time_limit_s=20.0))
+    study = study or new_study()
+    problem = load_problem_document(copy.deepcopy(values), study.catalog)
+    return answered(study, problem, Run(time_limit_s=20.0))
 
 
-def cost(values):
+def cost(values, study=None):
     """Cost of the proved plan; infinite where there is none."""
-    plan = solved(values)
+    plan = solved(values, study)
     assert plan.status in ("optimal", "infeasible")
     return math.inf if plan.cost_usd_per_hour is None else plan.cost_usd_per_hour
 

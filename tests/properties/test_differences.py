@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from solved_problems import random_problem, solved, tightened
+from solved_problems import new_study, random_problem, solved, tightened
 
 from planner.explain.difference import difference, is_cause
 from planner.report import terminal, whatif_text
@@ -23,8 +23,9 @@ def pair(request):
     """A plan, the plan of the tightened problem, and where the change stands."""
     values = random_problem(request.param)
     name, path = CHANGES[request.param]
-    before = solved(values)
-    return before, solved(tightened(values, before, name)), path
+    study = new_study()
+    before = solved(values, study)
+    return before, solved(tightened(values, before, name), study), path
 
 
 def test_what_was_changed_is_the_only_cause(pair):

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import yaml
-from solved_problems import TIGHTENED, catalog, cost, random_problem, solved, tightened
+from solved_problems import TIGHTENED, catalog, cost, new_study, random_problem, solved, tightened
 
 from planner.app.estimate import estimate
 from planner.app.fit import fit
@@ -49,12 +49,17 @@ def test_deepseek_r1_does_fit_somewhere():
     assert rows[0].gpus == 16
 
 
+@pytest.fixture(scope="module")
+def one_study():
+    return new_study()
+
+
 @pytest.mark.parametrize("peak_rps", [1, 10, 40, 100, 300, 1000, 10_000])
-def test_max_gpus_holds_at_growing_demand(peak_rps):
+def test_max_gpus_holds_at_growing_demand(peak_rps, one_study):
     values = problem(
         "gpt-oss-120b", peak_rps, slo={"ttft_p99": "2 s", "itl_p99": "50 ms"}, fleet={"max_gpus": 32}
     )
-    plan = solved(values)
+    plan = solved(values, one_study)
     assert plan.status in ("optimal", "infeasible")
     assert sum(plan.gpus.values()) <= 32
     if plan.status == "infeasible":
@@ -130,13 +135,13 @@ PER_PROBLEM = 5
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_tighter_problem_never_costs_less(seed):
-    values = random_problem(seed)
-    plan = solved(values)
+    values, study = random_problem(seed), new_study()
+    plan = solved(values, study)
     before = math.inf if plan.cost_usd_per_hour is None else plan.cost_usd_per_hour
     names = list(TIGHTENED)
     turn = [names[(seed * PER_PROBLEM + step) % len(names)] for step in range(PER_PROBLEM)]
     for name in turn:
-        after = cost(tightened(values, plan, name))
+        after = cost(tightened(values, plan, name), study)
         assert after >= before - 1e-9, f"{name}: {before} USD/h became {after}"
 
 
@@ -151,11 +156,11 @@ def test_relaxing_step_by_step_never_costs_more():
         {"accelerators": ["h100-sxm", "l40s"], "stock": {"h100-sxm": 64}},
     ]
     prices = {"h100-sxm": "2.5 USD/h", "l40s": "0.9 USD/h"}
-    costs = []
+    costs, study = [], new_study()
     for fleet in steps:
         named = {"prices": {name: prices[name] for name in fleet["accelerators"]}}
         values = problem("llama-3.3-70b", 12, slo={"itl_p99": "80 ms"}, fleet=copy.deepcopy(fleet) | named)
-        costs.append(cost(values))
+        costs.append(cost(values, study))
     assert costs == sorted(costs, reverse=True)
     assert costs[0] == math.inf
     assert costs[-1] < math.inf
