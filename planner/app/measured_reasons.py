@@ -33,7 +33,7 @@ def table_states(problem: Problem, together: Sequence[Sequence[Used]]) -> list[C
         every = [item for hour in mine for item in hour]
         itl = [row.itl_ms for item in every if item.option.role != "prefill" for row in item.rows]
         ttft = [value for hour in mine for value in _ttfts_s(hour)]
-        headroom = workload.headroom or problem.fleet.headroom
+        headroom = problem.fleet.headroom_of(workload)
         memory = [row.memory_fraction for item in every for row in item.rows]
         found = (
             ("ttft", max(ttft, default=None), limit_s(workload, "ttft"), "s"),

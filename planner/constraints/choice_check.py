@@ -179,10 +179,12 @@ def _losses(demand: PoolDemand, counts: Mapping[str, int]) -> Iterator[dict[str,
 
 
 def broken_pairs(used: Sequence[Option], coupling: Coupling) -> Iterator[str]:
-    """Prefill and decode options in use of one workload that do not fit each other, in words."""
+    """Prefill and decode options in use of one workload and place that do not fit each other, in words."""
     limit_s = coupling.ttft_limit_s
     for prefill in (o for o in used if o.role == "prefill"):
         for decode in (o for o in used if o.role == "decode"):
+            if prefill.place != decode.place:
+                continue
             if prefill.kv and decode.kv and prefill.kv != decode.kv:
                 yield f"kv: {prefill.id} has {prefill.kv}, {decode.id} has {decode.kv}"
             ttft_s = pair_ttft_s(prefill, decode)

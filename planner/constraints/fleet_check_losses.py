@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.schema.choice import Option, PoolDemand
-from planner.schema.fleet import Placement, Site
+from planner.schema.fleet import Placement
 
 
 def losses(
@@ -48,15 +48,10 @@ def _any_of(counts: Sequence[tuple[str, int]], lost: int) -> Iterator[dict[str, 
             yield {option: here, **others} if here else others
 
 
-def part(kind: str, site: Site) -> tuple[str, ...]:
-    """The zone or the provider of a site: what may fail as one. A zone is one of its region and provider."""
-    return (site.provider,) if kind == "providers" else (site.provider, site.region, site.zone)
-
-
 def _parts_lost(demand: PoolDemand, placed: Mapping[Placement, int]) -> Iterator[dict[str, int]]:
     stands: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for (option, site), count in placed.items():
-        stands[part(demand.spares.kind, site)][option] += count
+        stands[site.part(demand.spares.kind)][option] += count
     for gone in itertools.combinations(sorted(stands), min(demand.spares.count, len(stands))):
         lost: dict[str, int] = defaultdict(int)
         for place in gone:

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from planner.constraints.choice_check import broken_pairs
 from planner.constraints.fleet_check_losses import losses
+from planner.constraints.fleet_check_places import broken_places
+from planner.constraints.fleet_check_pool import Pool, loss_key, overload
 from planner.constraints.shares import best_split
 from planner.constraints.ways import ways_by_workload
-from planner.schema.choice import Option, PoolDemand, Share
-from planner.schema.fleet import FleetDemand, FleetProblem, PeriodChoice, Site
+from planner.schema.choice import Share
+from planner.schema.fleet import FleetDemand, FleetProblem, PeriodChoice
 
 _NONE = Fraction(0)
-
-
-@dataclass(frozen=True)
-class _Pool:
-    """One pool in one period."""
-
-    demand: PoolDemand
-    """Of the period, at the level at which deferrable work is done."""
-    used: Mapping[str, Option]
-    placed: Mapping[tuple[str, Site], int]
-    apis: frozenset[str]
-    shares: Sequence[Share]
-
-    @property
-    def name(self) -> str:
-        return f"{self.demand.workload}/{self.demand.role}"
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Replicas by option, over all sites."""
-        found: dict[str, int] = defaultdict(int)
-        for (option, _), count in self.placed.items():
-            found[option] += count
-        return dict(found)
-
-    def outside(self, bucket: str) -> Fraction:
-        """The part of a bucket that APIs take."""
-        return sum((s.share for s in self.shares if s.bucket == bucket and s.option in self.apis), _NONE)
 
 
 def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Iterator[str]:
@@ -55,10 +28,7 @@ def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Ite
             yield f"way: {workload} is served in two ways"
         # A workload without replicas may be idle in either way.
         faults = [
-            [
-                *(fault for pool in mine if pool.demand.way == way for fault in _broken_pool(pool, period)),
-                *_two_supplies([pool for pool in mine if pool.demand.way == way]),
-            ]
+            list(_broken_way([pool for pool in mine if pool.demand.way == way], period))
             for way in sorted(taken) or possible
         ]
         yield from min(faults, key=len)
@@ -84,14 +54,25 @@ def broken_layouts(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> It
             yield f"mix: {workload} is served in two ways"
 
 
-def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: int) -> _Pool:
+def _broken_way(pools: Sequence[Pool], period: PeriodChoice) -> Iterator[str]:
+    matched = any(option.place for pool in pools for option in pool.used.values())
+    for pool in pools:
+        yield from _broken_pool(pool)
+        if pool.demand.spares.count and pool.placed and not matched:
+            yield from _broken_spares(pool, period)
+    yield from _two_supplies(pools)
+    if matched:
+        yield from broken_places(pools, period)
+
+
+def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: int) -> Pool:
     mine = {option.id: option for option in problem.options if option.pool == demand.pool}
     placed = {place: count for place, count in period.counts.items() if place[0] in mine and count}
     asked = demand.in_period(t)
     if demand.deferrable is not None:
         level = period.levels.get(demand.workload, _NONE)
         asked = replace(asked, demand_rps=tuple(level * need for need in asked.demand_rps))
-    return _Pool(
+    return Pool(
         asked,
         {name: mine[name] for name, _ in placed},
         placed,
@@ -100,7 +81,7 @@ def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: i
     )
 
 
-def _two_supplies(pools: Sequence[_Pool]) -> Iterator[str]:
+def _two_supplies(pools: Sequence[Pool]) -> Iterator[str]:
     """An API that takes a share of prefill takes the same share of decode."""
     if len(pools) < 2:
         return
@@ -109,49 +90,27 @@ def _two_supplies(pools: Sequence[_Pool]) -> Iterator[str]:
             yield f"api: {pools[0].demand.workload} gives away other parts of prefill than of decode"
 
 
-def _broken_pool(pool: _Pool, period: PeriodChoice) -> Iterator[str]:
+def _broken_pool(pool: Pool) -> Iterator[str]:
     demand, counts, name = pool.demand, pool.counts, pool.name
     total = sum(counts.values())
     spared = demand.spares.count if demand.spares.kind == "replicas" else 0
     needed = max(demand.min_replicas, spared)
     if total < needed and not (pool.apis and total == 0):
         yield f"min_replicas: {name} has {total} of {needed}"
-    if not demand.mix and len(pool.used) > 1:
-        yield f"mix: {name} uses {len(pool.used)} options"
+    configurations = {option.anywhere for option in pool.used.values()}
+    if not demand.mix and len(configurations) > 1:
+        yield f"mix: {name} uses {len(configurations)} options"
     for option in pool.used.values():
         if not option.holds_for(total):
             yield f"replicas: {name} has {total}, the rates of {option.id} hold for other numbers"
-    yield from (f"cover: {name} {fault}" for fault in _overload(pool, counts, pool.shares))
+    yield from (f"cover: {name} {fault}" for fault in overload(pool, counts, pool.shares))
     if demand.spares.kind == "per_option":
         for own, count in counts.items():
             if count < demand.spares.count:
                 yield f"redundancy: {name} {own} has {count} of {demand.spares.count} spares"
-    if demand.spares.count and counts:
-        yield from _broken_spares(pool, period)
 
 
-def _overload(pool: _Pool, counts: Mapping[str, int], shares: Sequence[Share]) -> Iterator[str]:
-    """Shares of every bucket sum to 1, and no option carries more than its replicas can."""
-    demand = pool.demand
-    loads: dict[str, Fraction] = defaultdict(Fraction)
-    for b, (bucket, need) in enumerate(zip(demand.buckets, demand.demand_rps, strict=True)):
-        lines = [share for share in shares if share.bucket == bucket]
-        if need > 0 and sum((line.share for line in lines), _NONE) != 1:
-            yield f"bucket {bucket} is served to {float(sum(line.share for line in lines))}"
-        for line in lines:
-            rate = pool.used[line.option].rates_rps[b] if line.option in pool.used else _NONE
-            served = line.option in pool.apis or rate > 0
-            if line.share < 0 or (line.share > 0 and not served):
-                yield f"{line.option} cannot serve {bucket}"
-            elif line.share and line.option not in pool.apis:
-                loads[line.option] += line.share * need / rate
-    for option, load in loads.items():
-        most = counts[option] * demand.max_utilization
-        if load > most:
-            yield f"{option} carries {float(load)} of {float(most)} replicas"
-
-
-def _broken_spares(pool: _Pool, period: PeriodChoice) -> Iterator[str]:
+def _broken_spares(pool: Pool, period: PeriodChoice) -> Iterator[str]:
     """Every loss is survived: by adding up rates for one bucket, by shares for several.
 
     After a loss no API takes more than before: what it takes is what was agreed with it.
@@ -159,7 +118,7 @@ def _broken_spares(pool: _Pool, period: PeriodChoice) -> Iterator[str]:
     demand = pool.demand
     live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
     evidence: dict[tuple[tuple[str, int], ...], Sequence[Share]] = {
-        _key(dict(line.lost)): line.shares
+        loss_key(dict(line.lost)): line.shares
         for line in period.loss_shares
         if (line.workload, line.role) == demand.pool
     }
@@ -172,16 +131,12 @@ def _broken_spares(pool: _Pool, period: PeriodChoice) -> Iterator[str]:
             if rates * demand.max_utilization < demand.demand_rps[b] * (1 - pool.outside(demand.buckets[b])):
                 yield f"redundancy: {pool.name} after losing {lost}"
             continue
-        if live and not _survives(pool, left, live, evidence.get(_key(lost))):
+        if live and not _survives(pool, left, live, evidence.get(loss_key(lost))):
             yield f"redundancy: {pool.name} after losing {lost}"
 
 
-def _key(lost: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted((option, count) for option, count in lost.items() if count))
-
-
 def _survives(
-    pool: _Pool, left: Mapping[str, int], live: Sequence[int], shares: Sequence[Share] | None
+    pool: Pool, left: Mapping[str, int], live: Sequence[int], shares: Sequence[Share] | None
 ) -> bool:
     """By the shares in evidence where there are some that hold, else by the best split that there is."""
     if shares is not None and not _worse(pool, left, shares):
@@ -195,8 +150,8 @@ def _survives(
     return best_split(rates, [Fraction(left[o]) for o in kept], [needs[b] for b in asked]).factor >= 1
 
 
-def _worse(pool: _Pool, left: Mapping[str, int], shares: Sequence[Share]) -> bool:
+def _worse(pool: Pool, left: Mapping[str, int], shares: Sequence[Share]) -> bool:
     """Whether shares after a loss overload what is left, or lean on an API more than before."""
     after = replace(pool, shares=shares)
     more = any(after.outside(bucket) > pool.outside(bucket) for bucket in pool.demand.buckets)
-    return more or any(_overload(pool, left, shares))
+    return more or any(overload(pool, left, shares))

@@ -39,7 +39,7 @@ def best_split(
     """Solve the program above exactly; ``rates_rps[k][b]``, replicas ``capacity[k]``, ``demand_rps`` > 0."""
     cells = [(b, k) for k, rates in enumerate(rates_rps) for b, rate in enumerate(rates) if rate > 0]
     rows, scales = _rows(rates_rps, capacity, demand_rps, cells)
-    basis, rows, objective, pivot = _maximize(rows, len(cells) + 1)
+    basis, rows, objective, pivot = maximize(rows, len(cells) + 1)
     factor = Fraction(objective[-1], pivot)
     values = [Fraction(0)] * (len(cells) + 1)
     for row, column in zip(rows, basis, strict=True):
@@ -82,8 +82,16 @@ def _rows(
     return rows, scales
 
 
-def _maximize(rows: list[list[int]], slack: int) -> tuple[list[int], list[list[int]], list[int], int]:
-    """Simplex on integers (every entry over one common denominator): maximize column 0."""
+def maximize(rows: list[list[int]], slack: int) -> tuple[list[int], list[list[int]], list[int], int]:
+    """Simplex on integers (every entry over one common denominator): maximize column 0.
+
+    Args:
+        rows: ``a x <= b`` with b >= 0: the entries, one slack per row from column ``slack`` on, and b.
+        slack: first column of the slacks.
+
+    Returns:
+        Basic column by row, the rows, the objective's row, and the common denominator.
+    """
     objective = [0] * len(rows[0])
     objective[0] = -1
     basis = [slack + index for index in range(len(rows))]

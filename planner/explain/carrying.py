@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner.constraints.matched import Side, matched_split
 from planner.constraints.shares import best_split
 from planner.explain.near_split import near_factor
 from planner.explain.pools_taken import pools_taken
@@ -125,9 +126,26 @@ class Carrying:
         if not live:
             return _ALL
         mine = [(option, counts[option]) for option in self._members[demand.pool] if counts.get(option)]
+        if self.problem.places and demand.role != "serve":
+            return self._of_places(demand.workload, period, counts, supplier)
         key = (demand.pool, period, supplier, tuple(mine))
         if key not in self._known:
             self._known[key] = self._factor(demand, period, own_rps, live, dict(mine))
+        return self._known[key]
+
+    def _of_places(self, workload: str, period: int, counts: Counts, supplier: bool) -> Fraction:
+        """The same of prefill and decode together: what is prefilled at a place is decoded there."""
+        sides, names = [], []
+        for demand in (d for d, _ in self.pools(period, supplier) if d.workload == workload):
+            mine = [option for option in self._members[demand.pool] if counts.get(option)]
+            names.append(tuple((option, counts[option]) for option in mine))
+            rows = [self._rates(option, demand, range(len(demand.buckets))) for option in mine]
+            capacity = [Fraction(counts[option]) for option in mine]
+            places = [self.options[option].place for option in mine]
+            sides.append(Side(self._own_rps(demand, period, supplier), rows, capacity, places))
+        key = (workload, period, supplier, tuple(names))
+        if key not in self._known:
+            self._known[key] = min(_ALL, matched_split(sides).factor)
         return self._known[key]
 
     def weights(self, demand: FleetDemand, period: int) -> dict[str, Fraction]:

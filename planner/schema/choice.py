@@ -19,6 +19,11 @@ Pool = tuple[str, str]
 """Workload and role: the replicas that share one demand."""
 
 
+def in_place(option: str, place: str) -> str:
+    """Id of an option that stands at one place; without a place it is the option's own."""
+    return f"{option} in {place}" if place else option
+
+
 @dataclass(frozen=True)
 class Option:
     """One kind of replica that may be bought for one workload and role."""
@@ -51,6 +56,8 @@ class Option:
     """Most replicas of the pool with which the rates hold; None: any number."""
     slices: int = 1
     """Replicas that share one GPU, each on a slice of its own (fleets only)."""
+    place: str = ""
+    """Prefill and decode replicas work together where their places are the same (fleets only)."""
     slack: float = 0.0
     """Room to the latency limits; the larger one stays when two options are otherwise the same."""
     label: str = ""
@@ -59,6 +66,11 @@ class Option:
     def pool(self) -> Pool:
         """Workload and role."""
         return (self.workload, self.role)
+
+    @property
+    def anywhere(self) -> str:
+        """Id of the configuration, whatever the place."""
+        return self.id.removesuffix(in_place("", self.place))
 
     @property
     def counted(self) -> bool:

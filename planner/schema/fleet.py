@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from planner.schema.choice import (
@@ -16,6 +17,7 @@ from planner.schema.choice import (
     LossShares,
     Objective,
     Option,
+    Pool,
     PoolDemand,
     Role,
     Share,
@@ -34,6 +36,10 @@ class Site:
     provider: str = ""
     region: str = ""
     zone: str = ""
+
+    def part(self, kind: str) -> tuple[str, ...]:
+        """What may fail as one: the provider (kind ``providers``), or the zone of its region."""
+        return (self.provider,) if kind == "providers" else (self.provider, self.region, self.zone)
 
     def __str__(self) -> str:
         return "/".join(part for part in (self.provider, self.region, self.zone) if part)
@@ -229,8 +235,13 @@ class FleetProblem:
         balance   sum room_gpus N <= sum (1 - reserve) G               for every host and site
         bought    unit_gpus | G;  G <= max_gpus;  reserved: the same G in all periods
 
-    besides spares, limits, couplings and ways (as in `ChoiceProblem`, in each period on its own), and the
-    layouts that ``mix: false`` holds over all periods.
+    A workload with prefill and decode at several ``places`` decodes at each what it prefills there:
+
+        match     sum of y over prefill options of a place = the same over its decode options, per bucket
+
+    also after every loss that spares must survive; and only pairs of one place have to fit each other.
+    Besides that spares, limits, couplings and ways (as in `ChoiceProblem`, in each period on its own), and
+    the layouts that ``mix: false`` holds over all periods.
     """
 
     periods: int
@@ -243,16 +254,31 @@ class FleetProblem:
     couplings: tuple[Coupling, ...] = ()
     apis: tuple[Api, ...] = ()
     starts: tuple[StartCharge, ...] = ()
+    places: dict[str, tuple[Site, ...]] = field(default_factory=dict)
+    """Sites by `Option.place`; an option without a place may stand at any."""
+
+    @cached_property
+    def _sold(self) -> dict[str, set[Site]]:
+        """Sites by host."""
+        found: dict[str, set[Site]] = {host.id: set() for host in self.hosts}
+        for line in self.lines:
+            found[line.host].add(line.site)
+        return found
+
+    @cached_property
+    def _residency(self) -> dict[Pool, set[Site] | None]:
+        return {d.pool: None if d.sites is None else set(d.sites) for d in self.demands}
 
     def one_layout(self, workload: str) -> bool:
         """Several periods, and one way of serving for all of them, with pools that do not change options."""
         return self.periods > 1 and any(not d.mix for d in self.demands if d.workload == workload)
 
     def sites_of(self, option: Option) -> tuple[Site, ...]:
-        """Sites with GPUs of the option's host that residency allows, in a fixed order."""
-        demand = next(d for d in self.demands if d.pool == option.pool)
-        found = {line.site for line in self.lines if line.host == option.supply}
-        return tuple(sorted(found if demand.sites is None else found & set(demand.sites)))
+        """Sites with GPUs of the option's host that its place and residency allow, in a fixed order."""
+        found, allowed = self._sold[option.supply], self._residency[option.pool]
+        if option.place:
+            found = found & set(self.places[option.place])
+        return tuple(sorted(found if allowed is None else found & allowed))
 
 
 Placement = tuple[str, Site]

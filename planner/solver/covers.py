@@ -124,7 +124,7 @@ class Pooled:
         if len(self.needs) == 1:
             yield self._fastest(counts, used)
             return
-        yield from _ways_to_lose([(place, counts[place]) for place in used], self.spares)
+        yield from ways_to_lose([(place, counts[place]) for place in used], self.spares)
 
     def _fastest(self, counts: Sequence[int], used: Sequence[int]) -> dict[int, int]:
         left, lost = self.spares, {}
@@ -155,7 +155,7 @@ class Pooled:
             yield LossShares(self.demand.workload, self.demand.role, named, self.shares(left))
 
 
-def _ways_to_lose(used: Sequence[tuple[int, int]], spares: int) -> Iterator[dict[int, int]]:
+def ways_to_lose(used: Sequence[tuple[int, int]], spares: int) -> Iterator[dict[int, int]]:
     """All ways to lose ``spares`` replicas (or everything, when there are fewer)."""
     spares = min(spares, sum(count for _, count in used))
     if not used:
@@ -164,7 +164,7 @@ def _ways_to_lose(used: Sequence[tuple[int, int]], spares: int) -> Iterator[dict
     (place, count), rest = used[0], used[1:]
     room = sum(other for _, other in rest)
     for lost in range(max(0, spares - room), min(spares, count) + 1):
-        for other in _ways_to_lose(rest, spares - lost):
+        for other in ways_to_lose(rest, spares - lost):
             yield {place: lost, **other}
 
 

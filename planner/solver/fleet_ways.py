@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from planner.schema.choice import Option, Pool, Way
-from planner.schema.fleet import FleetDemand, FleetProblem, Site
+from planner.schema.fleet import FleetDemand, FleetProblem
 
+_OTHER = {"prefill": "decode", "decode": "prefill"}
 Barred = set[tuple[str, Way, int]]
 """Workload, way and period: some bucket has no option."""
 
 
 def usable(problem: FleetProblem) -> list[Option]:
     """Options that some line supplies at a site where their workload may stand."""
-    sites: dict[str, set[Site]] = {host.id: set() for host in problem.hosts}
-    for line in problem.lines:
-        sites[line.host].add(line.site)
-    allowed = {demand.pool: demand.sites for demand in problem.demands}
-    found = []
-    for option in problem.options:
-        if option.pool not in allowed:
-            continue
-        mine = allowed[option.pool]
-        if sites[option.supply] if mine is None else sites[option.supply] & set(mine):
-            found.append(option)
-    return found
+    asked = {demand.pool for demand in problem.demands}
+    return [option for option in problem.options if option.pool in asked and problem.sites_of(option)]
 
 
 def barred_ways(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
@@ -64,10 +55,16 @@ def _way(demand: FleetDemand) -> Way:
 
 
 def _unserved(problem: FleetProblem) -> dict[Pool, set[int]]:
-    """Buckets that no usable option serves."""
-    left = {demand.pool: set(range(len(demand.buckets))) for demand in problem.demands}
+    """Buckets that no usable option serves, at any place where the workload's other role serves them too."""
+    served: dict[Pool, set[tuple[str, int]]] = {demand.pool: set() for demand in problem.demands}
     for option in usable(problem):
-        left[option.pool] -= {b for b, rate in enumerate(option.rates_rps) if rate > 0}
+        served[option.pool] |= {(option.place, b) for b, rate in enumerate(option.rates_rps) if rate > 0}
+    left = {}
+    for demand in problem.demands:
+        other = served.get((demand.workload, _OTHER.get(demand.role, "")))
+        places = {place for place, _ in served[demand.pool]}
+        mine = served[demand.pool] if other is None or places <= {""} else served[demand.pool] & other
+        left[demand.pool] = set(range(len(demand.buckets))) - {b for _, b in mine}
     return left
 
 

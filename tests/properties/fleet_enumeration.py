@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 
 from enumeration import carries, losses, most, pool_rows
+from place_enumeration import all_matched
 
 ZERO = Fraction(0)
 
@@ -127,10 +128,11 @@ def _of_workload(problem, workload, t):
     demands = [demand for demand in problem.demands if demand.workload == workload]
     found = {}
     for way in sorted({demand.in_period(t).way for demand in demands}):
-        pools = [_pool(problem, demand, t) for demand in demands if demand.in_period(t).way == way]
+        mine = [demand for demand in demands if demand.in_period(t).way == way]
+        pools = [_pool(problem, demand, t) for demand in mine]
         for combo in itertools.product(*pools):
             counts = {option: n for row in combo for option, n in row if n}
-            if not _pairs(problem, workload, counts):
+            if not _pairs(problem, workload, counts) or not all_matched(mine, counts, t):
                 continue
             for placed in itertools.product(*(_splits(problem, o, n) for o, n in counts.items())):
                 room, power = {}, ZERO
@@ -168,7 +170,8 @@ def _pool(problem, demand, t):
 
 def _fine(asked, options, decisive, counts):
     total = sum(counts)
-    if total < asked.min_replicas or (not asked.mix and sum(n > 0 for n in counts) > 1):
+    kinds = {option.anywhere for option, n in zip(options, counts, strict=True) if n}
+    if total < asked.min_replicas or (not asked.mix and len(kinds) > 1):
         return False
     if any(n and not option.holds_for(total) for option, n in zip(options, counts, strict=True)):
         return False
@@ -184,7 +187,7 @@ def _fine(asked, options, decisive, counts):
 def _pairs(problem, workload, counts):
     for coupling in (c for c in problem.couplings if c.workload == workload):
         for p, d in itertools.product(counts, counts):
-            if (p.role, d.role) != ("prefill", "decode"):
+            if (p.role, d.role) != ("prefill", "decode") or p.place != d.place:
                 continue
             if p.kv and d.kv and p.kv != d.kv:
                 return False

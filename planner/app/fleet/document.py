@@ -13,7 +13,7 @@ from planner.app.document import inputs
 from planner.app.fleet.bill import api_taken, orders, periods_taken, supply_taken, trap
 from planner.app.fleet.busiest import hours_to_lose
 from planner.app.fleet.case import FleetCase
-from planner.app.fleet.measured import measured_pools
+from planner.app.fleet.measured import measured_pools, measured_states
 from planner.app.fleet.pools import FleetPool, fleet_pools
 from planner.app.fleet.predicted import predicted_pools
 from planner.app.fleet.remarks import fleet_warnings
@@ -21,7 +21,6 @@ from planner.app.fleet.routing import routes
 from planner.app.fleet.states import fleet_states
 from planner.app.guardrails import guardrails, shared_guardrails
 from planner.app.measured_plan import MEASURED_CONFIDENCE
-from planner.app.measured_reasons import table_states
 from planner.app.pools_apart import pd_ratio
 from planner.app.run import Run
 from planner.app.states import service_states
@@ -196,12 +195,7 @@ def _described(
 ) -> tuple[tuple[Pool, ...], list[ConstraintState], Mapping[str, Guardrails]]:
     """Documents of the pools, states of latency and memory, guardrails by workload."""
     if case.posed is None:
-        documents, used = measured_pools(case, pools)
-        hours = [
-            [item for pool, item in zip(pools, used, strict=True) if pool.counts[t]]
-            for t in range(case.question.periods)
-        ]
-        return documents, table_states(case.problem, hours), {}
+        return measured_pools(case, pools), measured_states(case, pools), {}
     documents, cases = predicted_pools(case, pools, catalog)
     served = {
         name: item

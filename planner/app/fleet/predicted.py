@@ -27,8 +27,9 @@ def predicted_pools(
     chosen = chosen_of(case.posed)
     documents: dict[str, Pool] = {}
     cases: dict[str, PoolCase] = {}
-    for workload in dict.fromkeys(pool.option.workload for pool in pools):
-        mine = [pool for pool in pools if pool.option.workload == workload]
+    # Prefill and decode pools are described by their partners: those of their place.
+    for together in dict.fromkeys((pool.option.workload, pool.option.place) for pool in pools):
+        mine = [pool for pool in pools if (pool.option.workload, pool.option.place) == together]
         for period in sorted({_shown(pool, mine) for pool in mine}):
             present = [pool for pool in mine if pool.counts[period]]
             at_hour = [_pool_case(case, chosen, pool, period, catalog) for pool in present]
@@ -73,7 +74,7 @@ def _documents(cases: Sequence[PoolCase], chosen: Chosen) -> list[Pool]:
 
 
 def _pool_case(case: FleetCase, chosen: Chosen, pool: FleetPool, period: int, catalog: Catalog) -> PoolCase:
-    option, placed = chosen.found[pool.option.id]
+    option, placed = chosen.found[pool.option.anywhere]
     part = chosen.part(placed)
     headroom = 1 + Fraction(part.case.headroom.capacity)
     needs = dict(zip(pool.demand.buckets, pool.demand.demand_rps[period], strict=True))

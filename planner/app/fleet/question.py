@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from planner.app.fleet.hours import deferrable, factors, periods_of
 from planner.app.fleet.market import budgets_of, hosts_of, lines_of, quotas_of, starts_of
+from planner.app.fleet.places import at_their_places
 from planner.errors import Fault, InputError
 from planner.schema.catalog_index import folded
 from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
@@ -88,7 +89,7 @@ def fleet_question(
         apis=tuple(apis),
         starts=starts_of(problem.fleet, lines),
     )
-    return _with_spares(found)
+    return at_their_places(_with_spares(found))
 
 
 def _demand(

@@ -45,7 +45,9 @@ def solve_cp(
         RuntimeError: an answer breaks a limit.
     """
     if not supports(problem):
-        raise ValueError("deferrable work, outside suppliers and losses of zones need the other engine")
+        raise ValueError(
+            "deferrable work, outside suppliers, places and losses of zones need the other engine"
+        )
     refuse_shared_servers(problem)
     deadline_s = deadline(time_limit_s)
     barred, unserved = barred_ways(problem)

@@ -9,15 +9,15 @@ from planner.schema.fleet import FleetProblem
 def supports(problem: FleetProblem) -> bool:
     """Whether every decision is about whole replicas and GPUs.
 
-    Deferrable work, outside suppliers and the loss of whole zones or providers need continuous amounts
-    that no cover row stands for.
+    Deferrable work, outside suppliers, the loss of whole zones or providers and traffic divided among places
+    need continuous amounts that no cover row stands for.
     """
     lasting = all(demand.deferrable is None for demand in problem.demands)
     own = all(
         demand.spares.count == 0 or demand.spares.kind not in ("zones", "providers")
         for demand in problem.demands
     )
-    return lasting and own and not problem.apis
+    return lasting and own and not problem.apis and not problem.places
 
 
 def size(problem: FleetProblem) -> int:

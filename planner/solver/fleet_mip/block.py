@@ -19,6 +19,7 @@ from planner.schema.choice import Way
 from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.mip import Model
 from planner.solver.fleet_mip.pairs import write_pairs
+from planner.solver.fleet_mip.place_rows import write_places
 from planner.solver.fleet_mip.pool_rows import Block, PoolWriter, Served, Terms
 from planner.solver.fleet_mip.pools import way_of
 from planner.solver.fleet_mip.prepared import Prepared
@@ -116,20 +117,24 @@ class BlockWriter:
             if day is not None:
                 day.take_all("way", active.items())
         served = self._served(model, block, period, level, active)
+        writers: list[PoolWriter] = []
+        matched: list[PoolWriter] = []
         for number, pool in enumerate(work.pools):
-            writer = PoolWriter(
-                self.prepared,
-                self.cuts.get(pool.demand.pool, ()),
-                model,
-                block,
-                period,
-                number,
-                pool,
-                active.get(way_of(pool)),
-            )
-            writer.write(served[way_of(pool)], allowed)
-            if day is not None and not pool.demand.mix:
-                day.take_all(number, writer.in_use())
+            way = way_of(pool)
+            cuts = self.cuts.get(pool.demand.pool, ())
+            writer = PoolWriter(self.prepared, cuts, model, block, period, number, pool, active.get(way))
+            writers.append(writer)
+            if work.matched(way):
+                writer.begin(served[way], allowed)
+                matched.append(writer)
+            else:
+                writer.write(served[way], allowed)
+        if matched:
+            write_places(matched, served["disaggregated"])
+        if day is not None:
+            for number, writer in enumerate(writers):
+                if not writer.pool.demand.mix:
+                    day.take_all(number, writer.in_use())
         if work.coupling is not None:
             write_pairs(model, work, {k: c for k, c in block.counts.items() if k[0] == period}, work.coupling)
 

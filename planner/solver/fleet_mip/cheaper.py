@@ -59,7 +59,7 @@ def _usd(prepared: Prepared, pool: Pool, index: int, period: int, prices: Floats
 
 def _replaces(pool: Pool, rates: Floats, rows: list[int], usd: Floats, mine: int, other: int) -> bool:
     a, b = pool.options[pool.places[rows[mine]].option], pool.options[pool.places[rows[other]].option]
-    if usd[rows[mine]] < 0 or (a.kv is not None and a.kv != b.kv):
+    if usd[rows[mine]] < 0 or a.place != b.place or (a.kv is not None and a.kv != b.kv):
         return False
     for x, y in ((a.ttft_s, b.ttft_s), (a.transfer_s, b.transfer_s)):
         if x is not None and (y is None or x > y):

@@ -46,7 +46,7 @@ def _replaces(mine: Option, other: Option, copies: int, *, power: bool, counted:
             return False
     waits = ((mine.ttft_s, other.ttft_s), (mine.transfer_s, other.transfer_s))
     return (
-        mine.gpu == other.gpu
+        (mine.gpu, mine.place) == (other.gpu, other.place)
         and (not power or copies * mine.power_w <= other.power_w)
         and (mine.kv is None or mine.kv == other.kv)
         and all(a is None or (b is not None and a <= b) for a, b in waits)

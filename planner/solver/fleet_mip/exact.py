@@ -15,8 +15,9 @@ from planner.solver.covers import Pooled
 from planner.solver.fleet_mip.cuts import Cut
 from planner.solver.fleet_mip.found import bucket_prices, cut_for
 from planner.solver.fleet_mip.levels import spread
-from planner.solver.fleet_mip.outside import Outside, more_outside, outside_parts, residual
-from planner.solver.fleet_mip.plan import BlockPlan
+from planner.solver.fleet_mip.matching import Lacking, Matching
+from planner.solver.fleet_mip.outside import Outside, given_outside, more_outside, outside_parts, residual
+from planner.solver.fleet_mip.plan import BlockPlan, counts_of
 from planner.solver.fleet_mip.pools import Pool, Work, way_of
 from planner.solver.fleet_mip.prepared import Prepared
 from planner.solver.fleet_mip.splits import split
@@ -39,6 +40,8 @@ class Short:
     """Of the buckets: at these the replicas that are left are worth less than the demand …"""
     lacks: float = 0.0
     """… by this part of it."""
+    worth: tuple[float, ...] = ()
+    """Of one replica by option, as a part of the demand; empty: as the prices tell."""
 
 
 @dataclass(frozen=True)
@@ -99,19 +102,15 @@ def _levels(
     return None if levels is None else (levels, outside)
 
 
-def counts_of(plan: BlockPlan, pool: Pool, number: int, period: int) -> dict[tuple[int, Site], int]:
-    """Replicas of one pool in one period by option and site."""
-    return {
-        (pool.places[index].option, pool.places[index].site): count
-        for (t, n, index), count in plan.counts.items()
-        if t == period and n == number
-    }
+def _way(work: Work, plan: BlockPlan, period: int) -> Way:
+    """The way that is taken; the first where there are no replicas."""
+    ways: set[Way] = {way_of(work.pools[n]) for t, n, _ in plan.counts if t == period}
+    return min(ways, default=work.ways[0])
 
 
 def _in_use(work: Work, plan: BlockPlan, period: int) -> list[tuple[int, Pool]]:
     """The pools of the way that is taken."""
-    ways: set[Way] = {way_of(work.pools[n]) for t, n, _ in plan.counts if t == period}
-    way = min(ways, default=work.ways[0])
+    way = _way(work, plan, period)
     return [(n, pool) for n, pool in enumerate(work.pools) if way_of(pool) == way]
 
 
@@ -135,11 +134,10 @@ def _lost(
     if not pool.spares or not counts:
         yield {}
     elif kind in ("zones", "providers"):
-        parts: dict[object, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        parts: dict[tuple[str, ...], dict[int, int]] = defaultdict(lambda: defaultdict(int))
         for (option, site), count in placed.items():
-            key = site.provider if kind == "providers" else (site.provider, site.region, site.zone)
-            parts[key][used.index(option)] += count
-        for gone in itertools.combinations(sorted(parts, key=str), min(pool.spares, len(parts))):
+            parts[site.part(kind)][used.index(option)] += count
+        for gone in itertools.combinations(sorted(parts), min(pool.spares, len(parts))):
             lost: dict[int, int] = defaultdict(int)
             for part in gone:
                 for place, count in parts[part].items():
@@ -151,6 +149,8 @@ def _lost(
 
 def _cap(work: Work, plan: BlockPlan, period: int, outside: Outside) -> Fraction | None:
     """The highest level that the replicas of a period can do; None: any."""
+    if work.matched(_way(work, plan, period)):
+        return Matching(work, plan, period, outside, _ONE).least
     caps = []
     for number, pool in _in_use(work, plan, period):
         placed = counts_of(plan, pool, number, period)
@@ -197,11 +197,17 @@ def _carry(
 ) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:  # fmt: skip
     shares: list[Share] = []
     losses: list[LossShares] = []
+    if work.matched(_way(work, plan, period)):
+        all_places = Matching(work, plan, period, outside, level)
+        matched = all_places.carried(evidence=evidence, worst=worst)
+        if isinstance(matched, Lacking):
+            return Short(period, matched.pool, None, (), matched.lacks, matched.worth)
+        return matched
     for number, pool in _in_use(work, plan, period):
         placed = counts_of(plan, pool, number, period)
         needs = tuple(level * need for need in residual(pool, period, outside))
         pooled, used, counts = _pooled(pool, period, placed, needs)
-        given = _given(work, pool, outside)
+        given = given_outside(work, pool, outside)
         full = sum(1 for need in pool.demand.demand_rps[period] if level * need > 0)
         least: Split | None = None
         for lost in _lost(pooled, pool, placed, used, counts):
@@ -239,13 +245,4 @@ def _named(work: Work, pool: Pool, pooled: Pooled, done: Split, outside: Outside
         for b, line in zip(pooled.live if done.shares else (), done.shares, strict=True)
         for place, share in enumerate(line)
         if share > 0
-    ]
-
-
-def _given(work: Work, pool: Pool, outside: Outside) -> list[Share]:
-    """What APIs take, as shares."""
-    demand = pool.demand
-    return [
-        Share(work.name, demand.role, demand.buckets[bucket], work.apis[index].id, part)
-        for (bucket, index), part in sorted(outside.items())
     ]

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 
+from planner.schema.choice import Share
 from planner.solver.fleet_mip.plan import BlockPlan
-from planner.solver.fleet_mip.pools import Pool
+from planner.solver.fleet_mip.pools import Pool, Work
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -65,3 +66,12 @@ def more_outside(outside: Outside, step: Fraction) -> dict[tuple[int, int], Frac
         more = min(taken[bucket] * (1 + step), _ONE) / taken[bucket]
         grown[bucket, index] = part * more
     return grown
+
+
+def given_outside(work: Work, pool: Pool, outside: Outside) -> list[Share]:
+    """What APIs take, as shares."""
+    demand = pool.demand
+    return [
+        Share(work.name, demand.role, demand.buckets[bucket], work.apis[index].id, part)
+        for (bucket, index), part in sorted(outside.items())
+    ]

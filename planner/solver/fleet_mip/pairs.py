@@ -10,7 +10,7 @@ from planner.schema.choice import Coupling, Option
 from planner.solver.fleet_mip.mip import Model
 from planner.solver.fleet_mip.pools import Work
 
-_Kind = tuple[str, str | None, Fraction | None, Fraction | None]
+_Kind = tuple[str, str | None, Fraction | None, Fraction | None, str]
 
 
 def write_pairs(
@@ -44,11 +44,13 @@ def write_pairs(
 
 def _kind(option: Option) -> _Kind:
     ttft = option.ttft_s if option.role == "prefill" else None
-    return (option.role, option.kv, ttft, option.transfer_s)
+    return (option.role, option.kv, ttft, option.transfer_s, option.place)
 
 
 def _fits(prefill: _Kind, decode: _Kind, limit_s: Fraction | None) -> bool:
-    """KV formats agree where both state one; TTFT with the slower hand-over is within the limit."""
+    """At one place KV formats agree where both state one, and TTFT with the slower hand-over is kept."""
+    if prefill[4] != decode[4]:
+        return True
     if prefill[1] is not None and decode[1] is not None and prefill[1] != decode[1]:
         return False
     if limit_s is None or prefill[2] is None:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from planner.schema.fleet import Site
 from planner.solver.fleet_mip.mip import Floats
+from planner.solver.fleet_mip.pools import Pool
 from planner.solver.fleet_mip.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -42,6 +44,15 @@ class Plan:
     blocks: tuple[BlockPlan, ...]
     units: Mapping[tuple[int, int], int]
     """By period and line."""
+
+
+def counts_of(plan: BlockPlan, pool: Pool, number: int, period: int) -> dict[tuple[int, Site], int]:
+    """Replicas of one pool in one period by option and site."""
+    return {
+        (pool.places[index].option, pool.places[index].site): count
+        for (t, n, index), count in plan.counts.items()
+        if t == period and n == number
+    }
 
 
 def read_block(number: int, block: Block, columns: Floats) -> BlockPlan:

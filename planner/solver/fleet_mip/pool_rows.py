@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -71,8 +71,7 @@ class PoolWriter:
 
     def write(self, served: Mapping[int, Served], allowed: frozenset[tuple[int, int]] | None) -> None:
         """All of them. ``served``: by bucket; ``allowed``: places (pool, place) that may be used."""
-        self._counts(allowed)
-        self._numbers()
+        self.begin(served, allowed)
         pool = self.pool
         lost = pool.spares_of("replicas", "servers")
         several = sum(1 for need in pool.demand_f[self.period] if need > 0) > 1  # of one, its cut says all
@@ -83,7 +82,12 @@ class PoolWriter:
         elif 0 < losses <= MOST_LOSSES:
             self._losses(served, lost)
         else:
-            self._shares(served, dict(self.of_option.items()))
+            self.shares(served, dict(self.of_option.items()))
+
+    def begin(self, served: Mapping[int, Served], allowed: frozenset[tuple[int, int]] | None) -> None:
+        """Replicas, their numbers and the rows known of them; without the shares."""
+        self._counts(allowed)
+        self._numbers()
         self._cuts(served)
 
     def _counts(self, allowed: frozenset[tuple[int, int]] | None) -> None:
@@ -138,9 +142,22 @@ class PoolWriter:
             for option, terms in self.of_option.items():
                 model.row([*terms, (active, -float(self._room(option)))], upper=0)
         if not pool.demand.mix:
-            model.row([(self._use(option), 1.0) for option in self.of_option], upper=1)
+            self._one_configuration()
         if any(option.counted for option in pool.options):
             self._counted(every)
+
+    def _one_configuration(self) -> None:
+        groups: dict[str, list[int]] = {}
+        for option in self.of_option:
+            groups.setdefault(self.pool.options[option].anywhere, []).append(option)
+        if len(groups) == len(self.of_option):
+            self.model.row([(self._use(option), 1.0) for option in self.of_option], upper=1)
+            return
+        taken = {name: self.model.column(0, 1, whole=True) for name in groups}
+        self.model.row([(column, 1.0) for column in taken.values()], upper=1)
+        for name, options in groups.items():
+            for option in options:
+                self.model.row([(self._use(option), 1.0), (taken[name], -1.0)], upper=0)
 
     def _counted(self, every: Terms) -> None:
         from planner.solver.counted import pieces  # brings CP-SAT along: only where it is needed
@@ -162,11 +179,17 @@ class PoolWriter:
             if len(held) < len(taken):
                 model.row([*terms, *held], upper=0)
 
-    def _shares(self, served: Mapping[int, Served], left: Mapping[int, Terms]) -> None:
-        """Every bucket is served, and no option is overloaded (``left``: replicas by option)."""
+    def shares(self, served: Mapping[int, Served], left: Mapping[int, Terms], *, spared: bool = True) -> None:
+        """Every bucket is served, and no option is overloaded.
+
+        Args:
+            served: by bucket.
+            left: replicas by option.
+            spared: options keep spares of their own free, where there are such.
+        """
         model, pool = self.model, self.pool
         needs, rates = pool.demand_f[self.period], pool.rates_f
-        own = pool.spares_of("per_option")
+        own = pool.spares_of("per_option") if spared else 0
         level = float(self.level)
         loads: dict[int, Terms] = {option: [] for option in left}
         for b, need in enumerate(needs):
@@ -183,9 +206,9 @@ class PoolWriter:
             part = served[b]
             model.row([*share, *((c, -a) for c, a in part.terms)], part.constant, part.constant)
         for option, load in loads.items():
-            spared = [(self._use(option), float(own))] if own else []
+            kept = [(self._use(option), float(own))] if own else []
             if load or own:
-                model.row([*load, *spared, *((c, -a) for c, a in left[option])], upper=0)
+                model.row([*load, *kept, *((c, -a) for c, a in left[option])], upper=0)
 
     def _parts(self, served: Mapping[int, Served]) -> None:
         """Shares of their own for every loss of as many zones or providers as may go."""
@@ -197,16 +220,19 @@ class PoolWriter:
                 column = self.block.counts.get((self.period, self.number, index))
                 if column is not None and index not in lost:
                     left.setdefault(place.option, []).append((column, 1.0))
-            self._shares(served, left)
+            self.shares(served, left)
 
     def _losses(self, served: Mapping[int, Served], lost: int) -> None:
         """Shares of their own for every loss of replicas: exact without any cut."""
         for gone in itertools.combinations_with_replacement(self.of_option, lost):
-            left = {
-                option: [*terms, *((self._at_least(option, i + 1), -1.0) for i in range(gone.count(option)))]
-                for option, terms in self.of_option.items()
-            }
-            self._shares(served, left)
+            self.shares(served, self.without(gone))
+
+    def without(self, gone: Sequence[int]) -> dict[int, Terms]:
+        """Replicas by option after the loss of one of each of these."""
+        return {
+            option: [*terms, *((self._at_least(option, i + 1), -1.0) for i in range(gone.count(option)))]
+            for option, terms in self.of_option.items()
+        }
 
     def _cuts(self, served: Mapping[int, Served]) -> None:
         _pool, needs = self.pool, self.pool.demand.demand_rps[self.period]

@@ -67,11 +67,10 @@ class Pool:
 
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Places that are lost together: by zone or provider."""
-        by: dict[object, list[int]] = defaultdict(list)
-        providers = self.demand.spares.kind == "providers"
+        by: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for number, place in enumerate(self.places):
-            by[place.site.provider if providers else place.site].append(number)
-        return tuple(tuple(by[key]) for key in sorted(by, key=str))
+            by[place.site.part(self.demand.spares.kind)].append(number)
+        return tuple(tuple(by[key]) for key in sorted(by))
 
     @cached_property
     def loads(self) -> Floats:
@@ -142,6 +141,10 @@ class Work:
             sum((arrivals[(t - back) % periods] for back in range(window)), Fraction(0))
             for t in range(periods)
         )
+
+    def matched(self, way: Way) -> bool:
+        """The replicas of this way stand at several places, and each decodes what it prefills."""
+        return any(o.place for pool in self.pools if way_of(pool) == way for o in pool.options)
 
 
 def way_of(pool: Pool) -> Way:

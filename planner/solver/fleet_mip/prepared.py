@@ -99,16 +99,12 @@ def prepare(problem: FleetProblem, *, dominance: bool = True) -> Prepared:
     hosts = {host.id: host for host in ordered.hosts}
     by_work: dict[str, list[Pool]] = defaultdict(list)
     for demand in ordered.demands:
-        allowed = None if demand.sites is None else set(demand.sites)
-        options = [
-            o for o in by_pool[demand.pool] if any(allowed is None or s in allowed for s in sold[o.supply])
-        ]
+        options = [option for option in by_pool[demand.pool] if ordered.sites_of(option)]
         kept = tuple(undominated(options, ordered, hosts) if dominance else options)
         places = tuple(
             Place(index, site, number[option.supply, site], hosts[option.supply].room_gpus(option))
             for index, option in enumerate(kept)
-            for site in sorted(sold[option.supply])
-            if allowed is None or site in allowed
+            for site in ordered.sites_of(option)
         )
         by_work[demand.workload].append(Pool(demand, kept, places))
     works = tuple(

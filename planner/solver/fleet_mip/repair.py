@@ -84,6 +84,8 @@ def _enough(
 
 def _worth(pool: Pool, short: Short) -> list[float]:
     """Of one replica of every option, as a part of the demand at the prices that show what is short."""
+    if short.worth:
+        return list(short.worth)
     needs = pool.demand.demand_rps[short.period]
     whole = float(sum(price * need for price, need in zip(short.prices, needs, strict=True)))
     if whole <= 0:

@@ -80,6 +80,6 @@ def test_what_is_held_once_is_said_with_its_size(chat_plan):
     once = {"held": 1.0, "cache_share": 0.0, "cache_bytes": 0.0, "held_once_tokens": 3000.0}
     pool = FOUND.model_copy(update=once | {"held_once_bytes": 197e6, "read_there_tokens": 2000.0})
     text = words(chat_plan, pool)
-    assert "found at full load; 3,000 tokens (197 MB a GPU) are held once;" in text
+    assert "found at full load; 3,000 tokens (188 MiB a GPU) are held once;" in text
     assert "a request reads 2,000 there and holds the rest itself." in text
     assert "requests find their own" not in text

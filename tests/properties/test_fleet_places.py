@@ -1,0 +1,118 @@
+"""Prefill and decode at two places: the plan equals enumeration, and each place decodes what it prefills."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from fleet_enumeration import best_value, effort
+
+from planner.constraints.fleet_check import broken
+from planner.schema.choice import Coupling, Option, Share, Spares, in_place
+from planner.schema.fleet import (
+    FleetChoice,
+    FleetDemand,
+    FleetLimits,
+    FleetProblem,
+    Host,
+    Line,
+    PeriodChoice,
+    Site,
+)
+from planner.solver.fleet import solve_fleet
+
+EU, US = Site("p", "eu"), Site("p", "us")
+FLEETS = 40
+
+
+def fleet_apart(rng):
+    """One workload served apart over scarce GPUs at two places."""
+    while True:
+        problem = _any_fleet(rng)
+        rows, bought = effort(problem)  # of one pool; both are combined
+        if rows**2 * len(problem.demands[0].buckets) ** 3 <= 3000 and bought <= 200:
+            return problem
+
+
+def _any_fleet(rng):
+    periods, buckets = rng.choice([1, 1, 2]), rng.choice([1, 1, 2])
+    hosts = tuple(Host(f"h{n}", f"g{n}", rng.choice([None, None, 2])) for n in range(rng.choice([1, 2])))
+    lines = tuple(
+        Line(f"{host.gpu}/on_demand{site.region}", host.gpu, host.id, "on_demand",
+             Fraction(rng.randint(1, 9)), host.server_gpus or 1, rng.choice([2, 2, 4, 6]), site)
+        for host in hosts for site in (EU, US)
+    )  # fmt: skip
+    spares = Spares(rng.choice(["replicas", "per_option"]), rng.choice([0, 0, 1]))
+    loads = [rng.choice([4, 4, 3, 1, 0]) for _ in range(periods)]
+    mix, options, demands = rng.random() < 0.8, [], []
+    for role in ("prefill", "decode"):
+        base = [Fraction(rng.randint(2, 9)) for _ in range(buckets)]
+        demands.append(
+            FleetDemand("w", role, tuple(tuple(rate * Fraction(load, 4) for rate in base) for load in loads),
+                        tuple(f"b{b}" for b in range(buckets)), rng.choice([Fraction(1), Fraction(9, 10)]),
+                        rng.choice([0, 1]), spares, mix)
+        )  # fmt: skip
+        for k in range(rng.choice([1, 1, 2])):
+            host = rng.choice(hosts)
+            rates = tuple(Fraction(rng.randint(1, 7)) for _ in range(buckets))
+            first_s, transfer_s = Fraction(rng.randint(1, 4)), Fraction(rng.randint(0, 3))
+            option = Option(f"{role}{k}", "w", role, host.id, host.gpu, rng.choice([1, 1, 2]), rates,
+                            ttft_s=first_s, transfer_s=transfer_s)  # fmt: skip
+            options += [replace(option, id=in_place(option.id, p), place=p) for p in ("eu", "us")]
+    coupling = Coupling("w", Fraction(rng.randint(4, 7)))
+    limits = FleetLimits(max_gpus=rng.randint(3, 9) if rng.random() < 0.2 else None)
+    return FleetProblem(periods, tuple(options), hosts, lines, tuple(demands), limits, (coupling,),
+                        places={"eu": (EU,), "us": (US,)})  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(FLEETS))
+def test_the_optimum_equals_enumeration(seed):
+    problem = fleet_apart(random.Random(seed))
+    expected = best_value(problem)
+    choice = solve_fleet(problem)
+    assert broken(problem, choice) == []
+    if expected is None:
+        assert choice.status == "infeasible"
+        return
+    assert choice.status == "optimal"
+    assert choice.value == expected
+
+
+def test_some_plans_use_both_places_and_some_only_one():
+    used = defaultdict(int)
+    for seed in range(20):
+        problem = fleet_apart(random.Random(seed))
+        for period in solve_fleet(problem).periods:
+            used[len({site for (_, site), n in period.counts.items() if n})] += 1
+    assert used[1] > 2
+    assert used[2] > 2
+
+
+def test_a_plan_that_decodes_elsewhere_is_told():
+    eu, us = (Share("w", "prefill", "b0", f"prefill in {p}", Fraction(1, 2)) for p in ("eu", "us"))
+    shares = [
+        eu,
+        us,
+        *(replace(s, role="decode", option=s.option.replace("prefill", "decode")) for s in (eu, us)),
+    ]
+    options = tuple(
+        Option(in_place(role, p), "w", role, "h", "g", 1, (Fraction(2),), place=p)
+        for role in ("prefill", "decode") for p in ("eu", "us")
+    )  # fmt: skip
+    lines = tuple(Line(f"g/{s.region}", "g", "h", "on_demand", Fraction(1), site=s) for s in (EU, US))
+    demands = tuple(FleetDemand("w", role, ((Fraction(2),),), ("b0",)) for role in ("prefill", "decode"))
+    places = {"eu": (EU,), "us": (US,)}
+    problem = FleetProblem(1, options, (Host("h", "g"),), lines, demands, places=places)
+    counts = {(option.id, places[option.place][0]): 1 for option in options}
+
+    def faults(*rows):
+        period = PeriodChoice(counts, {"g/eu": 2, "g/us": 2}, rows)
+        return broken(problem, FleetChoice("feasible", (period,), Fraction(4)))
+
+    assert faults(*shares) == []
+    moved = [replace(s, share=Fraction(3, 4) if s.option == "decode in eu" else s.share) for s in shares]
+    moved = [replace(s, share=Fraction(1, 4) if s.option == "decode in us" else s.share) for s in moved]
+    assert faults(*moved) == ["period 0: place: w decodes b0 elsewhere than it prefills it"]

@@ -1,0 +1,107 @@
+"""Prefill and decode of one workload stand at the same place where the supply states regions."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+import planner
+
+TABLE = """option,workload,role,gpu,gpus,max_rps,ttft_ms,itl_ms,transfer_ms
+p-h100,chat,prefill,h100,1,10,400,,50
+p-a100,chat,prefill,a100,1,5,600,,90
+d-h100,chat,decode,h100,1,10,,20,50
+d-a100,chat,decode,a100,1,5,,30,90
+"""
+PROBLEM = {
+    "name": "apart",
+    "workers": "workers.csv",
+    "workloads": [
+        {
+            "name": "chat",
+            "demand": {"hourly_rps": [8, 16]},
+            "slo": {"ttft_p99": "900 ms", "itl_p99": "50 ms"},
+        }
+    ],
+    "fleet": {
+        "headroom": {"capacity": "0 %"},
+        "supply": [
+            {"gpu": "h100", "term": "on_demand", "usd_per_gpu_h": 4, "max_gpus": 8, "region": "eu"},
+            {"gpu": "a100", "term": "on_demand", "usd_per_gpu_h": 1, "max_gpus": 4, "region": "us"},
+        ],
+    },
+    "search": {"modes": ["disaggregated"]},
+}
+
+
+def solved(folder, table=TABLE, **fleet):
+    problem = copy.deepcopy(PROBLEM)
+    problem["fleet"].update(fleet)
+    (folder / "workers.csv").write_text(table)
+    (folder / "problem.yaml").write_text(yaml.safe_dump(problem))
+    return planner.load(folder / "problem.yaml").solve()
+
+
+def served(plan, period):
+    """Share of the requests by role and site."""
+    pools = {pool.id: pool for pool in plan.pools}
+    found = {}
+    for route in plan.periods[period].routing:
+        key = (pools[route.pool].role, pools[route.pool].site)
+        found[key] = found.get(key, 0.0) + route.share
+    return found
+
+
+def test_what_is_prefilled_at_a_place_is_decoded_there(tmp_path):
+    plan = solved(tmp_path)
+    assert plan.status == "optimal"
+    for period in range(2):
+        shares = served(plan, period)
+        for site in ("eu", "us"):
+            assert shares.get(("prefill", site), 0.0) == pytest.approx(shares.get(("decode", site), 0.0))
+    # Two cheap pairs in us carry 10 of 16 requests/s, one pair in eu the rest; at 8 the pairs in us do.
+    assert [period.usd for period in plan.periods] == [4.0, 12.0]
+    assert {pool.option for pool in plan.pools} <= {"p-h100", "p-a100", "d-h100", "d-a100"}
+
+
+def test_a_pair_is_never_divided_between_regions(tmp_path):
+    """Only prefill runs on the GPUs in eu, only decode on those in us: nothing fits together."""
+    apart = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
+    assert solved(tmp_path, apart).status == "infeasible"
+    one = [{**line, "region": "eu"} for line in PROBLEM["fleet"]["supply"]]
+    plan = solved(tmp_path, apart, supply=one)
+    assert plan.status == "optimal"
+    assert plan.pd_ratio["gpus"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "paired"),
+    [
+        ({"region": "eu"}, {"region": "eu", "zone": "a"}, True),
+        ({"region": "eu"}, {}, True),
+        ({"region": "EU"}, {"region": "eu"}, True),
+        ({"provider": "p"}, {"provider": "q"}, True),
+        ({"region": "eu", "provider": "p"}, {"region": "eu"}, True),
+        ({"region": "eu", "provider": "p"}, {"region": "eu", "provider": "q"}, False),
+        ({"region": "eu"}, {"region": "us"}, False),
+    ],
+)
+def test_places_are_regions_of_providers(tmp_path, first, second, paired):
+    apart = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
+    lines = [
+        {key: value for key, value in line.items() if key != "region"} | place
+        for line, place in zip(PROBLEM["fleet"]["supply"], (first, second), strict=True)
+    ]
+    plan = solved(tmp_path, apart, supply=lines)
+    assert plan.status == ("optimal" if paired else "infeasible")
+
+
+def test_latency_is_that_of_pairs_that_stand_together(tmp_path):
+    """In us 600 + 90 ms, in eu 400 + 50 ms; the slow hand-over of us never follows a prompt in eu."""
+    table = TABLE.replace("600,,90", "400,,90").replace("400,,50", "600,,50")
+    plan = solved(tmp_path, table)
+    state = next(state for state in plan.constraints if state.id == "ttft:chat")
+    assert {pool.site for pool in plan.pools} == {"eu", "us"}
+    assert state.value == pytest.approx(0.65)
