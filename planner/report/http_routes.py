@@ -48,7 +48,7 @@ def http_routes_yaml(routes: Routes, where: str, gateway: str = "gateway", port:
 
 def http_routes(routes: Routes, where: str, gateway: str, port: int) -> list[dict[str, Any]]:
     """The documents as plain values: requests come in at the pools that serve or prefill."""
-    entrances = [row for row in routes.workloads if row.role != "decode"]
+    entrances = _entrances(routes)
     faults = [fault for row in entrances for fault in _faults(row, where)]
     if faults:
         raise InputError(faults)
@@ -65,6 +65,22 @@ def http_routes(routes: Routes, where: str, gateway: str, port: int) -> list[dic
         for number, part in enumerate(parts, 1):
             documents.append(_document(name if number == 1 else _numbered(name, number), gateway, part))
     return documents
+
+
+def _entrances(routes: Routes) -> list[WorkloadRoutes]:
+    """One row a workload: where hours differ in the way of serving, requests come in at both roles."""
+    found: dict[str, WorkloadRoutes] = {}
+    for row in routes.workloads:
+        if row.role == "decode":
+            continue
+        first = found.setdefault(row.workload, row)
+        if first is not row:
+            pools = {item.bucket: item.pools for item in first.buckets}
+            for item in row.buckets:
+                pools[item.bucket] = (*pools.get(item.bucket, ()), *item.pools)
+            buckets = tuple(BucketRoutes(bucket=name, pools=both) for name, both in pools.items())
+            found[row.workload] = first.model_copy(update={"role": "serve", "buckets": buckets})
+    return list(found.values())
 
 
 def _document(name: str, gateway: str, rules: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -13,9 +13,10 @@ class PoolWeight(Noun):
     pool: str
     """Id of the pool or the supplier."""
     share: float
-    """Of the requests that this role serves; the shares of a bucket sum to 1."""
+    """Of the workload's requests: those of all pools where they come in (``serve`` and ``prefill``) sum to 1
+    for every bucket. ``decode``: of what is prefilled apart, which sums to 1 too."""
     weight: int
-    """The same in thousandths, rounded so that the weights of a bucket sum to 1000."""
+    """The same in thousandths, rounded so that weights whose shares sum to 1 sum to 1000."""
 
 
 class BucketRoutes(Noun):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -166,7 +166,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "mean_utilization": taken.mean_utilization if taken is not None else None,
         "utilization_trap": taken,
         "gpus": _most(paid.periods),
-        "pd_ratio": pd_ratio(documents),
+        "pd_ratio": pd_ratio(_while_apart(pools, documents)),
         "pools": documents,
         "routing": tuple(Route(**route.model_dump()) for route in routes(question, choice, pools)),
         "constraints": (*states, *fleet_states(question, choice)),
@@ -179,6 +179,19 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "guardrails_by_workload": limits,
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
     }
+
+
+def _while_apart(pools: Sequence[FleetPool], documents: Sequence[Pool]) -> list[Pool]:
+    """The pools of the hour in which most requests are served apart; of several the first."""
+    prefill = [pool for pool in pools if pool.option.role == "prefill"]
+    hours = range(len(pools[0].counts)) if pools else ()
+    hour = max(
+        hours, key=lambda t: (sum((pool.carried_rps(t) for pool in prefill), Fraction(0)), -t), default=0
+    )
+    return [
+        document.model_copy(update={"replicas": pool.counts[hour]})
+        for pool, document in zip(pools, documents, strict=True)
+    ]
 
 
 def _most(periods: Any) -> dict[str, int]:

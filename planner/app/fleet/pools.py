@@ -46,6 +46,12 @@ class FleetPool:
                 busy += share * need * self.levels[period] / rate
         return busy
 
+    def carried_rps(self, period: int) -> Fraction:
+        """Requests/s in a period, headroom included."""
+        needs = zip(self.demand.buckets, self.demand.demand_rps[period], strict=True)
+        parts = (self.shares[period].get(bucket, _NONE) * need for bucket, need in needs)
+        return sum(parts, _NONE) * self.levels[period]
+
     @property
     def shown(self) -> int:
         """The period that the pool is described at: most replicas, then most load, then the first."""

@@ -75,8 +75,16 @@ def _workloads(plan: Plan, stated: Iterable[Route | PeriodRoute]) -> Iterable[Wo
             pools = buckets.setdefault(route.bucket, {})
             pools[route.pool] = pools.get(route.pool, 0.0) + route.share
     for (workload, role), buckets in found.items():
-        rows = tuple(BucketRoutes(bucket=name, pools=weighed(shares)) for name, shares in buckets.items())
-        yield WorkloadRoutes(workload=workload, role=role, buckets=rows)
+        # Requests come in at whole and at prefill pools: where hours differ in that, at both.
+        doors: tuple[Role, ...] = ("decode",) if role == "decode" else ("serve", "prefill")
+        rows = []
+        for name, shares in buckets.items():
+            together = [
+                found[workload, door][name] for door in doors if name in found.get((workload, door), {})
+            ]
+            weights = weighed({pool: share for part in together for pool, share in part.items()})
+            rows.append(BucketRoutes(bucket=name, pools=tuple(to for to in weights if to.pool in shares)))
+        yield WorkloadRoutes(workload=workload, role=role, buckets=tuple(rows))
 
 
 def weighed(shares: dict[str, float]) -> tuple[PoolWeight, ...]:

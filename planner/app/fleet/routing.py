@@ -18,27 +18,26 @@ def routes(
 ) -> tuple[PeriodRoute, ...]:
     """Shares by workload, bucket and pool or supplier: of one period, or of all requests of the day.
 
-    The share of the day weighs every period by the requests that come in it. Prefill and decode pools each
-    share out all requests that are served apart.
+    The share of the day weighs every period by the requests that come in it. For every bucket the shares of
+    serve and prefill pools and of suppliers sum to 1; decode pools share out again what is prefilled apart.
     """
     periods = range(problem.periods) if period is None else range(period, period + 1)
-    found: list[PeriodRoute] = []
+    total: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    carried: dict[tuple[str, str, str], Fraction] = defaultdict(Fraction)
     for demand in problem.demands:
-        total: dict[str, Fraction] = defaultdict(Fraction)
-        carried: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
         for t in periods:
             needs = _requests(choice, demand, t)
             for bucket, target, share in _shares(problem, choice, demand, pools, t):
-                carried[bucket, target] += share * needs[bucket]
-                total[bucket] += share * needs[bucket]
-        found += [
-            PeriodRoute(
-                workload=demand.workload, bucket=bucket, pool=target, share=float(amount / total[bucket])
-            )
-            for (bucket, target), amount in carried.items()
-            if amount and not (demand.role == "decode" and _is_api(problem, target))
-        ]
-    return tuple(found)
+                if demand.role != "decode":
+                    total[demand.workload, bucket] += share * needs[bucket]
+                elif _is_api(problem, target):
+                    continue
+                carried[demand.workload, bucket, target] += share * needs[bucket]
+    return tuple(
+        PeriodRoute(workload=name, bucket=bucket, pool=target, share=float(amount / total[name, bucket]))
+        for (name, bucket, target), amount in carried.items()
+        if amount
+    )
 
 
 def _requests(choice: FleetChoice, demand: FleetDemand, period: int) -> dict[str, Fraction]:

@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 import planner
+from planner.app.fleet.routes_out import routes_of
+from planner.report.http_routes import http_routes_yaml
 
 TABLE = """option,workload,role,gpu,gpus,max_rps,ttft_ms,itl_ms,transfer_ms
 p-h100,chat,prefill,h100,1,10,400,,50
@@ -105,3 +107,49 @@ def test_latency_is_that_of_pairs_that_stand_together(tmp_path):
     state = next(state for state in plan.constraints if state.id == "ttft:chat")
     assert {pool.site for pool in plan.pools} == {"eu", "us"}
     assert state.value == pytest.approx(0.65)
+
+
+BOTH = """option,workload,role,gpu,gpus,max_rps
+whole,chat,serve,h100,1,6
+p,chat,prefill,a100,1,40
+d,chat,decode,b200,1,40
+"""
+
+
+def by_hour(folder, *hourly_rps, table=BOTH):
+    """One whole replica an hour is cheap; many requests are cheaper served apart."""
+    problem = copy.deepcopy(PROBLEM)
+    problem["workloads"] = [{"name": "chat", "demand": {"hourly_rps": list(hourly_rps)}}]
+    problem["search"] = {"modes": ["aggregated", "disaggregated"]}
+    problem["fleet"]["supply"] = [
+        {"gpu": gpu, "term": "on_demand", "usd_per_gpu_h": usd}
+        for gpu, usd in (("h100", 2), ("a100", 5), ("b200", 3), ("l40s", 3))
+        if gpu in table
+    ]
+    (folder / "workers.csv").write_text(table)
+    (folder / "problem.yaml").write_text(yaml.safe_dump(problem))
+    return planner.load(folder / "problem.yaml").solve()
+
+
+def test_shares_of_a_day_sum_to_one_where_hours_are_served_in_different_ways(tmp_path):
+    plan = by_hour(tmp_path, 5, 50, 25, 5)
+    shares = {route.pool: route.share for route in plan.routing}
+    # At 5 requests/s one whole replica is enough (2 USD); at 25 and 50 prefill and decode cost 8 and 16.
+    assert shares == pytest.approx(
+        {"chat/serve/1": 10 / 85, "chat/prefill/1": 75 / 85, "chat/decode/1": 75 / 85}
+    )
+    rows = {row.role: row.buckets[0].pools for row in routes_of(plan, None, "").workloads}
+    assert {role: sum(to.weight for to in pools) for role, pools in rows.items()} == {
+        "serve": 118, "prefill": 882, "decode": 1000,
+    }  # fmt: skip
+    (route,) = yaml.safe_load_all(http_routes_yaml(routes_of(plan, None, ""), "plan.json"))
+    backends = route["spec"]["rules"][0]["backendRefs"]
+    assert {row["name"]: row["weight"] for row in backends} == {"chat-serve-1": 118, "chat-prefill-1": 882}
+
+
+def test_the_ratio_is_that_of_one_hour(tmp_path):
+    """Of the hour with most requests apart: a sum over pools of different hours never runs."""
+    table = BOTH.replace("p,chat,prefill,a100,1,40", "p,chat,prefill,a100,1,100\np2,chat,prefill,l40s,1,30")
+    plan = by_hour(tmp_path, 5, 90, 25, 5, table=table)
+    assert {pool.option for pool in plan.pools} == {"whole", "p", "p2", "d"}
+    assert plan.pd_ratio == {"gpus": "1:3", "replicas": "1:3"}
