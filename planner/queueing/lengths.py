@@ -72,7 +72,10 @@ def quantiles_from_percentiles(
     slopes = np.diff(log_known) / np.diff(z_known)
     segment = np.clip(np.searchsorted(z_known, z, side="right") - 1, 0, slopes.size - 1)
     value = log_known[segment] + slopes[segment] * (z - z_known[segment])
-    return np.asarray(np.maximum(np.exp(value), 1.0))
+    found = np.maximum(np.exp(value), 1.0)
+    # What is stated is kept to the last digit.
+    place = np.minimum(np.searchsorted(known_probability, probability), known_probability.size - 1)
+    return np.where(known_probability[place] == probability, np.maximum(known_tokens[place], 1.0), found)
 
 
 def probability_up_to(

@@ -12,6 +12,15 @@ SEEDS = range(100, 124)
 STATISTICS = ("p50", "p90", "p95", "p99")
 HOURS_S = 3600
 near = pytest.approx
+OPTIONS = (
+    {},
+    {},
+    {"prefix_cache": {"hit": "40 %", "prefixes": 3, "prefix_tokens": 50}},
+    {"prefix_cache": {"hit": "40 %", "working_set": "500 GB", "routing": "round-robin"}},
+    {"prefix_cache_hit": "50 %", "engine": "sglang"},
+    {"lora": {"adapters": 50, "active": 8, "rank": 16}},
+)
+"""What workloads of some plans say besides."""
 
 
 @pytest.fixture(scope="module", params=SEEDS)
@@ -20,6 +29,8 @@ def feasible(request):
     for step in range(10):
         values = random_problem(request.param + 1000 * step)
         values["fleet"] |= {"budget": "100000 USD/h", "max_gpus": 100_000}
+        for workload in values["workloads"]:
+            workload |= OPTIONS[request.param % len(OPTIONS)]
         plan = solved(values)
         if plan.status != "infeasible":
             return plan
@@ -28,6 +39,14 @@ def feasible(request):
 
 def workloads(plan):
     return {workload["name"]: workload for workload in plan.inputs.problem["workloads"]}
+
+
+def sizing(plan, workload):
+    return next(item for item in plan.sizing if item.workload == workload)
+
+
+def served(plan, workload):
+    return [pool for pool in plan.pools if pool.workload == workload]
 
 
 def share_of(text):
@@ -165,15 +184,102 @@ def test_slack_is_limit_less_value(feasible):
 
 
 def test_cost_per_token_is_cost_over_tokens_at_the_mean_rate(feasible):
-    """Cost per token of input and output is the smaller one; both divide the same cost."""
-    assert 0 < feasible.cost_usd_per_million_tokens < feasible.cost_usd_per_million_output_tokens
-    most = sum(
-        float(workload["demand"]["peak_rps"]) * HOURS_S * workload["lengths"]["output"]["p99"]
-        for workload in workloads(feasible).values()
-    )
-    least = sum(
-        float(workload["demand"]["peak_rps"]) * HOURS_S * workload["lengths"]["output"]["p50"] / 2
-        for workload in workloads(feasible).values()
-    )
-    per_million = feasible.cost_usd_per_hour * 1e6
-    assert per_million / most < feasible.cost_usd_per_million_output_tokens < per_million / least
+    """Of tokens written, and of tokens read and written."""
+    written = sum(row.mean_rps * HOURS_S * row.output_tokens["mean"] for row in feasible.sizing)
+    read = sum(row.mean_rps * HOURS_S * row.input_tokens["mean"] for row in feasible.sizing)
+    usd = feasible.cost_usd_per_hour
+    assert feasible.cost_usd_per_million_output_tokens == near(usd / written * 1e6)
+    assert feasible.cost_usd_per_million_tokens == near(usd / (written + read) * 1e6)
+
+
+def test_sizing_repeats_what_the_problem_states(feasible):
+    for name, workload in workloads(feasible).items():
+        row, demand = sizing(feasible, name), workload["demand"]
+        assert row.peak_rps == float(demand["peak_rps"])
+        assert row.mean_rps == float(demand.get("mean_rps", demand["peak_rps"]))
+        for side, found in (("input", row.input_tokens), ("output", row.output_tokens)):
+            for statistic in ("p95", "p99"):
+                assert found[statistic] == near(workload["lengths"][side][statistic])
+        # The tail of the whole lies between that of one side and that of both.
+        parts = row.input_tokens["p95"], row.output_tokens["p95"]
+        assert max(parts) - 1e-6 <= row.sequence_tokens <= sum(parts) + 1
+
+
+def test_mean_utilization_is_the_mean_rate_over_what_replicas_carry(feasible):
+    capacity = sum(pool.capacity_rps * pool.replicas for pool in feasible.pools)
+    if {pool.role for pool in feasible.pools} == {"serve"}:
+        assert feasible.mean_utilization == near(sum(row.mean_rps for row in feasible.sizing) / capacity)
+    assert 0 < feasible.mean_utilization <= 1
+
+
+def test_replicas_hold_the_model_and_the_batch(feasible):
+    """Weights of all GPUs are a copy at least, and the sequences of a batch have room in the cache."""
+    for pool in feasible.pools:
+        row, memory = sizing(feasible, pool.workload), pool.memory_bytes
+        assert memory.weights * pool.gpus_per_replica >= row.weights_bytes[pool.weights] * (1 - 1e-9)
+        once = 0.0 if pool.reuse is None else pool.reuse.held_once_bytes
+        read = 0.0 if pool.reuse is None else pool.reuse.read_there_tokens * row.token_bytes[pool.kv]
+        share = 0.0 if pool.reuse is None else pool.reuse.cache_share
+        one = (row.sequence_bytes[pool.kv] - read) / (pool.tp * pool.pp)
+        need = math.ceil(pool.max_batch / pool.attention_dp) * one
+        if pool.role != "prefill" and not (pool.reuse and pool.reuse.sets_aside):
+            assert max(need * (1 + share), need + once) <= memory.kv_cache * (1 + 1e-9)
+
+
+def test_what_runs_at_once_is_rate_times_time(feasible):
+    """Little's law, for answers in progress."""
+    for pool in feasible.pools:
+        whole, first = pool.e2e_s.get("mean"), pool.ttft_s.get("mean")
+        if pool.role == "serve" and whole is not None and first is not None:
+            assert whole > first
+            assert pool.concurrency == near(pool.load_rps * (whole - first), rel=0.1)
+            assert pool.concurrency <= pool.max_batch
+            assert 0 < pool.kv_usage <= 1
+
+
+def test_no_step_beats_the_memory(feasible):
+    """A decode step reads the weights of a dense model once from the memory of each GPU."""
+    for pool in feasible.pools:
+        found = catalog().model(pool.model)
+        if pool.role == "prefill" or found.shape.moe is not None or pool.speculation is not None:
+            continue
+        bandwidth = float(catalog().accelerator(pool.gpu).memory.bandwidth)
+        # The table of embeddings is looked up, not read.
+        least_s = 0.7 * pool.memory_bytes.weights / bandwidth
+        assert pool.itl_s["p50"] > least_s
+
+
+def test_power_is_that_of_the_gpus(feasible):
+    for pool in feasible.pools:
+        rated = catalog().accelerator(pool.gpu).power
+        if rated is None:
+            assert pool.power_w is None
+        else:
+            assert pool.power_w == near(float(rated.tdp) * pool.gpus_per_replica * pool.replicas)
+
+
+def test_guardrails_are_those_of_the_pools(feasible):
+    by_name = feasible.guardrails_by_workload or dict.fromkeys(workloads(feasible), feasible.guardrails)
+    for name, limits in by_name.items():
+        answering = [pool for pool in served(feasible, name) if pool.role != "prefill"]
+        assert limits.max_batch == min(pool.max_batch for pool in answering)
+        assert limits.max_rps <= sum(pool.capacity_rps * pool.replicas for pool in answering) * (1 + 1e-9)
+        stated = workloads(feasible)[name]["lengths"]
+        window = catalog().model(workloads(feasible)[name]["model"]).max_context_tokens
+        assert limits.max_input_tokens == min(2.5 * stated["input"]["p95"], window - limits.max_output_tokens)
+        assert limits.max_output_tokens == min(2.5 * stated["output"]["p95"], window - 1)
+
+
+def test_the_optimum_is_what_it_costs_and_nothing_told_beats_it(feasible):
+    goal = feasible.objective
+    assert goal.value == near(feasible.cost_usd_per_hour)
+    assert goal.lower_bound <= goal.value * (1 + 1e-12)
+    assert goal.gap == near((goal.value - goal.lower_bound) / goal.value if goal.value else 0.0)
+    if feasible.status == "optimal":
+        assert all(other.cost_usd_per_hour >= goal.value * (1 - 1e-9) for other in feasible.runners_up)
+    for choice in feasible.mode_choice:
+        ways = choice.aggregated_cost_usd_per_hour, choice.disaggregated_cost_usd_per_hour
+        taken = ways[choice.chosen == "disaggregated"]
+        if len(feasible.sizing) == 1 and choice.proved:
+            assert taken == near(goal.value)
+            assert all(way is None or way >= goal.value * (1 - 1e-9) for way in ways)
