@@ -87,10 +87,11 @@ def test_fronts_over_power_leave_it_aside(tmp_path, fleet):
     assert all(UNKNOWN in plan.warnings for plan in front.plans)
 
 
-def test_without_the_limit_it_may_serve_so_the_limit_has_a_price(tmp_path):
-    plan = planner.load(written(tmp_path, fleet={**SPOT_FLEET, "max_power": "100 kW"})).relax()
+@pytest.mark.parametrize("fleet", [{}, SPOT_FLEET])
+def test_without_the_limit_it_may_serve_so_the_limit_has_a_price(tmp_path, fleet):
+    plan = planner.load(written(tmp_path, fleet={**fleet, "max_power": "100 kW"})).relax()
     (price,) = [row for row in plan.prices if row.id == "power"]
-    free = solved(tmp_path, fleet=SPOT_FLEET)
+    free = solved(tmp_path, fleet=fleet)
     saved = plan.cost_usd_per_hour - free.cost_usd_per_hour
     assert price.removed_saves_usd_per_hour == pytest.approx(saved)
     assert saved > 0
