@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.errors import Fault, nearest
+from planner.errors import Fault, input_error, nearest
 from planner.loaders.messages import show
 from planner.loaders.places import Key, dotted
 from planner.loaders.plan_file import SCHEMA, load_plan
@@ -43,9 +43,18 @@ def load_today(path: Path, known: Known | None = None, names: Sequence[str] = ()
     """
     data = read_bytes(path)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and f'"{SCHEMA}"'.encode() in data:
-        return today_of(load_plan(path))
+        return today_of(_with_fleet(load_plan(path), path))
     document = _document(data, str(path))
     return validated(Today, document, _unknown(document, known, names) if known is not None else ())
+
+
+def _with_fleet(plan: Plan, path: Path) -> Plan:
+    """The plan, refused where it is an answer without a fleet."""
+    if plan.status not in ("optimal", "feasible"):
+        raise input_error(
+            str(path), "status", show(plan.status), "a plan with a fleet, a list of pools, or GPUs by type"
+        )
+    return plan
 
 
 def today_of(plan: Plan) -> Today:

@@ -73,7 +73,8 @@ class Today(Noun):
 
     @model_validator(mode="after")
     def _holds_its_pools(self) -> Today:
-        if not self.pools and not self.gpus:
+        # GPUs stated as none are a fleet too: of a plan whose requests all go to outside suppliers.
+        if not self.pools and "gpus" not in self.model_fields_set:
             raise _refused("neither pools nor gpus", "pools, or gpus by type")
         taken: dict[str, int] = {}
         for pool in self.pools:
