@@ -190,7 +190,7 @@ def _images(r):
 
 
 def _redundancy(r):
-    count = r.pick([0, 1, 3], [1000, BILLION])
+    count = r.pick([0, 1, 3], [30, 100])
     form = r.choice(["number", "number", "replicas", "per_option", "servers"])
     return count if form == "number" else {form: count}
 
