@@ -49,6 +49,11 @@ class StoppedError(PlannerError):
     exit_code = 3
 
 
+def time_is_up(limit_s: float) -> StoppedError:
+    """The end of a time limit before there was an answer."""
+    return StoppedError(f"planner: the time limit of {limit_s:g} s ended the work before there was an answer")
+
+
 class SearchInterrupted(KeyboardInterrupt):
     """The user ended a search. Who can tell its best answer does; everybody else lets this pass."""
 

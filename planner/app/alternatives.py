@@ -58,7 +58,7 @@ def _measured(session: Session, k: int, run: Run) -> Plans:
 
 
 def _found(question: ChoiceProblem, k: int, run: Run, kind: Callable[[Option], Hashable]) -> Choices:
-    return best_of(question, k, kind=kind, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
+    return best_of(question, k, kind=kind, time_limit_s=run.left_s, seed=run.seed, workers=run.workers)
 
 
 def _kind(option: Option, posed: Posed) -> Hashable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -10,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from planner.app.choosing import asked
 from planner.app.named_limits import exact, measured_limits, predicted_limits, reference_limit
 from planner.app.run import Run
 from planner.app.study import Granted, Posed, Study
@@ -19,7 +19,6 @@ from planner.schema.problem import Problem, Workload, WorkloadHeadroom
 from planner.schema.reasons import Changes, Goal, NamedLimit
 from planner.schema.slo import METRICS
 from planner.schema.workers import MeasuredCase, WorkerTable
-from planner.solver.solve import solve
 
 _ANY_MEMORY = 1000.0
 """Times the memory of a GPU: more than any model needs."""
@@ -33,8 +32,6 @@ class ProblemAsker:
         """``run`` gives the seed, the threads and the time for everything that is asked."""
         self.problem, self.run = problem, run
         self.asked = 0
-        limit_s = run.time_limit_s
-        self._deadline_s = None if limit_s is None else time.monotonic() + limit_s
         self._known: dict[object, Choice] = {}
 
     @property
@@ -52,9 +49,11 @@ class ProblemAsker:
         return {limit.id: limit for limit in self.limits}
 
     def ask(self, changes: Changes, goal: Goal = "value", objective: str | None = None) -> Choice:
-        """The choice after the changes; the same question is answered once."""
+        """The choice after the changes; the same question is answered once, unknown when the time is up."""
         key = (tuple(sorted(changes.items(), key=lambda item: item[0])), goal, objective)
         if key not in self._known:
+            if self.run.over:
+                return Choice("unknown")
             self.asked += 1
             physical = {name: v for name, v in changes.items() if self._by_id[name].kind in _PHYSICAL}
             market = {name: v for name, v in changes.items() if name not in physical}
@@ -67,8 +66,7 @@ class ProblemAsker:
         raise NotImplementedError
 
     def _solved(self, question: ChoiceProblem, goal: Goal) -> Choice:
-        left_s = None if self._deadline_s is None else max(self._deadline_s - time.monotonic(), 0.01)
-        return solve(question, time_limit_s=left_s, seed=self.run.seed, workers=self.run.workers, goal=goal)
+        return asked(question, self.run, goal)
 
     def _moved(self, question: ChoiceProblem, changes: Changes, objective: str | None) -> ChoiceProblem:
         """The question with limits of the market and given limits moved."""

@@ -5,33 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.app.run import Run
-from planner.errors import SearchInterrupted
+from planner.errors import SearchInterrupted, StoppedError
 from planner.schema.choice import Choice, ChoiceProblem
 from planner.schema.plan import Plan
 from planner.schema.reasons import Goal
 from planner.solver.solve import solve
 
+_LEAST_S = 0.5
+"""For the search of the plan, even where reading and evaluating took all of the time."""
+
 
 def choose(question: ChoiceProblem, run: Run) -> Choice:
-    """The best choice; of a search that the user ends, the best so far."""
+    """The best choice in the time that is left; of a search that the user ends, the best so far."""
     try:
-        return asked(question, run, "plan")
+        return _solved(question, run, "plan", _LEAST_S)
     except SearchInterrupted as stopped:
         best: Choice = run.best_of(stopped)
         return best
 
 
 def asked(question: ChoiceProblem, run: Run, goal: Goal = "value") -> Choice:
-    """An answer that explains; nothing is searched any more once the user has ended the run."""
-    if run.interrupted:
-        return Choice("unknown")
-    return solve(question, goal=goal, time_limit_s=run.time_limit_s, seed=run.seed, workers=run.workers)
+    """An answer that explains; unknown once the time is up or the user has ended the run."""
+    return Choice("unknown") if run.over else _solved(question, run, goal)
 
 
-def told_despite_interrupt(run: Run, tell: Callable[[], Plan]) -> Plan:
-    """The plan in a document; an interrupt amid it ends the searches that explain, and the plan is told.
+def _solved(question: ChoiceProblem, run: Run, goal: Goal, least_s: float = 0.0) -> Choice:
+    limit_s = None if run.left_s is None else max(run.left_s, least_s)
+    return solve(question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers)
 
-    A second interrupt ends everything.
+
+def told_in_any_case(run: Run, tell: Callable[[], Plan]) -> Plan:
+    """The plan in a document; an interrupt or the end of the time amid it ends the searches that explain.
+
+    Then the plan is told without them. A second interrupt ends everything.
     """
     try:
         return tell()
@@ -39,4 +45,6 @@ def told_despite_interrupt(run: Run, tell: Callable[[], Plan]) -> Plan:
         if run.interrupted:
             raise
         run.interrupted = True
-        return tell()
+    except StoppedError:
+        run.time_limit_s = 0.0
+    return tell()

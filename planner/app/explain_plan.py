@@ -11,7 +11,7 @@ from planner.app.fleet.shape import is_fleet
 from planner.app.run import Run
 from planner.app.session import Session
 from planner.app.versus_plan import why_not
-from planner.errors import InputError, input_error
+from planner.errors import InputError, StoppedError, input_error
 from planner.explain.monitoring import targets
 from planner.explain.sizing.steps import steps as sizing_steps
 from planner.loaders.catalog import load_catalog
@@ -48,13 +48,14 @@ def explain_plan(
         path: the plan.
         candidate: a GPU type, or the name of an option: why not that?
         steps: the sizing steps in order.
-        time_limit_s: of each search about a candidate; fleets default to 20 s.
+        time_limit_s: of everything about a candidate; each search about one of a fleet defaults to 20 s.
         overlays: catalog folders of the user.
         progress: told about long steps.
 
     Raises:
         InputError: no plan, or a candidate that the problem does not know.
     """
+    run = Run(time_limit_s, progress=progress)
     plan, catalog = load_plan(path), load_catalog(overlays)
     limits = alarms(catalog)
     told = Explanation(
@@ -65,7 +66,11 @@ def explain_plan(
     if candidate is None:
         return told
     session = session_of(plan, path, catalog, overlays)
-    answer, worth = why_not(session, plan, candidate, Run(_limit_s(session, time_limit_s), progress=progress))
+    run.time_limit_s = _limit_s(session, time_limit_s)
+    try:
+        answer, worth = why_not(session, plan, candidate, run)
+    except StoppedError:
+        answer, worth = ("The time limit ended the search for an answer.",), ()
     return told.model_copy(update={"asked": candidate, "answer": answer, "worth": worth})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from planner.app.choosing import choose, told_despite_interrupt
+from planner.app.choosing import choose, told_in_any_case
 from planner.app.document import best_value, inputs, solver_name
 from planner.app.measured_pools import Solved, in_use, mean_utilization, pd_ratio, pools, routing
 from planner.app.measured_reasons import removed, table_states
@@ -43,9 +43,7 @@ def plan_from_table(
     with run.step("solve", "choosing and proving"):
         choice = choose(case.problem, run)
     with run.step("explain", "explaining"):
-        return told_despite_interrupt(
-            run, lambda: documented(problem, folder, catalog, run, Solved(case, choice))
-        )
+        return told_in_any_case(run, lambda: documented(problem, folder, catalog, run, Solved(case, choice)))
 
 
 def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[WorkerTable, dict[str, int]]:

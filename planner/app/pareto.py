@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from planner.app.fleet.shape import is_fleet
-from planner.errors import Fault, InputError, input_error, nearest
+from planner.errors import Fault, InputError, StoppedError, input_error, nearest
 from planner.explain.front import axis_value
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
@@ -27,6 +27,8 @@ _FINE = Decimal("0.999999")
 _STEP = Decimal("0.93")
 """The same of a prediction, which moves without steps."""
 _MOST_PLANS = 60
+_SHARES = 2
+"""Each plan may take one of so many parts of the time that is left, so that there are several."""
 _HALVINGS = 4
 """Bisections between the last bound that has a plan and the first that has none."""
 
@@ -74,6 +76,7 @@ def pareto(
 
     Raises:
         InputError: an unknown axis, one named twice, or none that can be minimized.
+        StoppedError: the time ended before there was a plan.
     """
     if "power" in axes:
         _refuse_powerless(session)
@@ -87,7 +90,7 @@ def pareto(
     objectives = [axis for axis in chosen if axis.name in _OBJECTIVES]
     first = next((axis for axis in objectives if axis.name == "cost"), objectives[0])
     walk = _Walk(session, first, run, ratio)
-    walk.down({}, [axis for axis in chosen if axis is not first])
+    walk.to_the_end([axis for axis in chosen if axis is not first])
     values = [tuple(_known(axis.value(plan)) for axis in chosen) for plan in walk.found]
     kept = [place for place, mine in enumerate(values) if not _beaten(mine, values, place)]
     order = sorted(kept, key=lambda place: values[place])
@@ -108,6 +111,19 @@ class _Walk:
         self.found: list[Plan] = []
         self.complete = True
         self._seen: dict[tuple[tuple[str, str], ...], Plan | None] = {}
+
+    def to_the_end(self, axes: Sequence[Axis]) -> None:
+        """Walk all axes down, as far as the time suffices.
+
+        Raises:
+            StoppedError: it does not suffice for one plan.
+        """
+        try:
+            self.down({}, axes)
+        except StoppedError:
+            if not self.found:
+                raise
+            self.complete = False
 
     def down(self, bounds: Bounds, axes: Sequence[Axis]) -> Plan | None:
         """Walk the last axis down, and the others under each of its bounds; the first plan, if any."""
@@ -145,7 +161,9 @@ class _Walk:
         if key not in self._seen:
             changes = {path: _text(path, value) for path, value in bounds.items()}
             changes["objective"] = self.first.name
-            plan = self.session.changed(changes, "--axes").plan(self.run)
+            part = self.run.part(_SHARES)
+            plan = self.session.changed(changes, "--axes").plan(part)
+            self.run.interrupted = part.interrupted
             shown = bool(plan.pools) and not self._too_dear(plan)
             self._seen[key] = plan if shown else None
             self.complete = self.complete and plan.status != "unknown"

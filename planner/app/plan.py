@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from planner.app import free_demand, infeasible, measured_plan
-from planner.app.choosing import choose, told_despite_interrupt
+from planner.app.choosing import choose, told_in_any_case
 from planner.app.chosen import chosen_of
 from planner.app.document import document, inputs
 from planner.app.fleet.shape import is_fleet
@@ -62,7 +62,13 @@ def solve_problem(
 
 
 def answered(study: Study, problem: Problem, run: Run) -> Plan:
-    """The plan of a problem: enumerate, evaluate, judge, choose, check, explain."""
+    """The plan of a problem: enumerate, evaluate, judge, choose, check, explain.
+
+    Raises:
+        StoppedError: the time ended before anything was chosen.
+        SearchInterrupted: the user ended the run before anything was chosen.
+    """
+    run.check()
     if free_demand.is_free(problem):
         return _freed(study, problem, run)
     if is_fleet(problem):
@@ -80,7 +86,7 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
     with run.step("solve", "choosing and proving"):
         choice = choose(posed.question, run)
     with run.step("explain", "explaining"):
-        return told_despite_interrupt(run, lambda: documented(study, posed, choice, run))
+        return told_in_any_case(run, lambda: documented(study, posed, choice, run))
 
 
 def _freed(study: Study, problem: Problem, run: Run) -> Plan:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from planner.app.asker import MeasuredAsker, PredictedAsker, ProblemAsker
 from planner.app.fleet.shape import is_fleet
 from planner.app.measured_plan import read_table
+from planner.errors import StoppedError
 from planner.explain.conflicts import minimal_conflicts
 from planner.explain.oracle import Oracle
 from planner.explain.prices import prices
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from planner.app.session import Session
 
 
+_NOT_FINISHED = "the time limit ended the search for reasons before it was done"
 _GIVEN = (
     "no limit that somebody could grant is in the way: what is given is, such as demand, spares, the shape "
     "of the model, or KV formats of prefill and decode options that do not fit each other"
@@ -30,7 +32,16 @@ def relax(session: Session, run: Run) -> Plan:
         from planner.app.fleet.ask import relax_fleet
 
         return relax_fleet(session, run)
-    return with_reasons(session, session.plan(run), run)
+    first = run.part(2)
+    plan = session.plan(first)
+    run.interrupted = first.interrupted
+    try:
+        return with_reasons(session, plan, run.part(1))
+    except StoppedError:
+        complete = plan.status != "infeasible"
+        return plan.model_copy(
+            update={"conflicts_complete": complete, "warnings": (*plan.warnings, _NOT_FINISHED)}
+        )
 
 
 def with_reasons(session: Session, plan: Plan, run: Run) -> Plan:

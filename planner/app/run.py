@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
-from planner.errors import SearchInterrupted
+from planner.errors import SearchInterrupted, time_is_up
 
 
 @dataclass
@@ -23,6 +23,8 @@ class Run:
     spent_s: dict[str, float] = field(default_factory=dict)
     interrupted: bool = False
     """The user ended a search, and the best that it had found is told."""
+    begun_s: float = field(default_factory=lambda: time.monotonic())
+    """On the clock of `time.monotonic`."""
 
     @property
     def version(self) -> str:
@@ -32,6 +34,42 @@ class Run:
     def timings(self) -> dict[str, float] | None:
         """Wall time by step, if asked for: answers are the same bytes without it."""
         return {name: round(value, 3) for name, value in self.spent_s.items()} if self.timing else None
+
+    @property
+    def left_s(self) -> float | None:
+        """What is left of the time limit; None without one."""
+        if self.time_limit_s is None:
+            return None
+        return max(0.0, self.begun_s + self.time_limit_s - time.monotonic())
+
+    @property
+    def over(self) -> bool:
+        """The time is up, or the user has ended the run: nothing more is searched."""
+        return self.interrupted or self.left_s == 0.0
+
+    def part(self, parts: int) -> Run:
+        """A run for one of several questions that are left: it has its part of the time.
+
+        Raises:
+            SearchInterrupted: the user has ended this run.
+            StoppedError: no time is left.
+        """
+        self.check()
+        left_s = self.left_s
+        limit_s = None if left_s is None else left_s / parts
+        return replace(self, time_limit_s=limit_s, begun_s=time.monotonic())
+
+    def check(self) -> None:
+        """Go on only while there is time.
+
+        Raises:
+            SearchInterrupted: the user has ended the run.
+            StoppedError: no time is left.
+        """
+        if self.interrupted:
+            raise SearchInterrupted
+        if self.time_limit_s is not None and self.left_s == 0.0:
+            raise time_is_up(self.time_limit_s)
 
     def best_of(self, stopped: SearchInterrupted) -> Any:
         """The best answer of a search that the user ended; the run ends with it.

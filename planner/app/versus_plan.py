@@ -10,6 +10,7 @@ import numpy as np
 
 from planner import numbers
 from planner.app.case import Evaluated
+from planner.app.choosing import asked
 from planner.app.fleet.shape import is_fleet
 from planner.app.measured_plan import read_table
 from planner.app.run import Run
@@ -27,9 +28,10 @@ from planner.schema.choice import ChoiceProblem, Option
 from planner.schema.explanation import Worth
 from planner.schema.plan import Plan
 from planner.schema.workers import MeasuredCase
-from planner.solver.solve import solve
 
 Answer = tuple[tuple[str, ...], tuple[Worth, ...]]
+
+_NOT_FINISHED = "The time limit ended the search before it knew what the best plan with and without it costs."
 
 
 def why_not(session: Session, plan: Plan, candidate: str, run: Run) -> Answer:
@@ -115,13 +117,16 @@ def _about_gpu(
     else:
         lines += _without_it(plan, question, gpu, run)
     with run.step("break-even", "finding its break-even price"):
-        found = break_even(question, gpu)
+        found = break_even(question, gpu, lambda changed, goal: asked(changed, run, goal))
     return tuple(lines), (worth(found),) if found is not None else ()
 
 
 def _with_it(plan: Plan, question: ChoiceProblem, gpu: str, run: Run) -> Iterator[str]:
     limits = replace(question.limits, must_use=(gpu,))
-    choice = solve(replace(question, limits=limits), seed=run.seed, goal="value")
+    choice = asked(replace(question, limits=limits), run)
+    if choice.status == "unknown":
+        yield _NOT_FINISHED
+        return
     if choice.value is None:
         yield "No plan uses it within stock, budget and number of GPUs."
         return
@@ -131,7 +136,10 @@ def _with_it(plan: Plan, question: ChoiceProblem, gpu: str, run: Run) -> Iterato
 
 def _without_it(plan: Plan, question: ChoiceProblem, gpu: str, run: Run) -> Iterator[str]:
     options = tuple(option for option in question.options if option.gpu != gpu)
-    choice = solve(replace(question, options=options), seed=run.seed, goal="value")
+    choice = asked(replace(question, options=options), run)
+    if choice.status == "unknown":
+        yield _NOT_FINISHED
+        return
     if choice.value is None:
         yield "Without it there is no plan."
         return
@@ -158,7 +166,10 @@ def _about_option(plan: Plan, question: ChoiceProblem, options: Sequence[Option]
     yield f"It keeps every limit: one replica carries {numbers.rate(float(served))}."
     ids = {option.id for option in options}
     kept = tuple(o for o in question.options if o.pool != first.pool or o.id in ids)
-    choice = solve(replace(question, options=kept), seed=run.seed, goal="value")
+    choice = asked(replace(question, options=kept), run)
+    if choice.status == "unknown":
+        yield _NOT_FINISHED
+        return
     if choice.value is None:
         yield "Alone it cannot carry the demand within stock, budget and number of GPUs."
         return

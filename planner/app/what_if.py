@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from planner.errors import input_error
+from planner.errors import StoppedError, input_error
 from planner.explain.difference import difference
 from planner.schema.answers import Sweep, SweepRow, WhatIf
 
@@ -26,15 +26,21 @@ def what_if(session: Session, changes: Mapping[str, Any], run: Run) -> WhatIf:
         InputError: paths that lead nowhere, and everything wrong with the changed problem.
     """
     changed = session.changed(changes)
-    before, after = session.plan(run), changed.plan(run)
+    first = run.part(2)
+    before = session.plan(first)
+    run.interrupted = first.interrupted
+    after = changed.plan(run.part(1))
     return WhatIf(before=before, after=after, difference=difference(before, after))
 
 
 def sweep(session: Session, axes: Mapping[str, Sequence[Any]], run: Run) -> Sweep:
     """The plan at every combination of values; every combination is checked before the first is planned.
 
+    Each takes its part of the time that is left. Those that the time does not suffice for are left out.
+
     Raises:
         InputError: more than `MOST_ROWS` combinations, and as for `what_if`.
+        StoppedError: the time ended before the first of them was planned.
     """
     number = 1
     for values in axes.values():
@@ -43,12 +49,17 @@ def sweep(session: Session, axes: Mapping[str, Sequence[Any]], run: Run) -> Swee
         raise input_error("--sweep", "", f"{number} combinations", f"at most {MOST_ROWS}")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     sessions = [session.changed(point, "--sweep") for point in points]
-    return Sweep(
-        rows=tuple(
-            SweepRow(set={path: _plain(value) for path, value in point.items()}, plan=changed.plan(run))
-            for point, changed in zip(points, sessions, strict=True)
-        )
-    )
+    rows: list[SweepRow] = []
+    try:
+        for point, changed in zip(points, sessions, strict=True):
+            part = run.part(number - len(rows))
+            plan = changed.plan(part)
+            run.interrupted = part.interrupted
+            rows.append(SweepRow(set={path: _plain(value) for path, value in point.items()}, plan=plan))
+    except StoppedError:
+        if not rows:
+            raise
+    return Sweep(rows=tuple(rows), complete=len(rows) == number)
 
 
 def _plain(value: Any) -> Any:

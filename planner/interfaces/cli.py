@@ -28,10 +28,12 @@ from planner.interfaces.reason_commands import (
     explain,
     pareto,
     relax,
+    say_unanswered,
     whatif,
 )
 from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
+from planner.interfaces.time_limit import within
 
 app = Typer(
     name="planner",
@@ -84,7 +86,7 @@ def plan(
         str | None,
         Option(
             metavar="S",
-            help="Stop the search after so many seconds; default: when proved, large fleets after 120.",
+            help="Stop after so many seconds; default: when proved, large fleets after 120.",
         ),
     ] = None,
     seed: Annotated[str, Option(metavar="N", help="Seed of the search.")] = "0",
@@ -103,7 +105,7 @@ def plan(
     from planner.app import plan as plan_case
     from planner.report import json_document, plan_text
 
-    with Progress() as progress:
+    with Progress() as progress, within(time_limit_s):
         found = plan_case.plan(
             problem,
             overlays=overlays,
@@ -114,6 +116,7 @@ def plan(
             timing=timing,
         )
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
+    say_unanswered([found])
     raise Exit(interrupts.exit_code() if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
 
 

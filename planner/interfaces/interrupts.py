@@ -68,7 +68,7 @@ def _end(number: int, _: FrameType | None) -> None:
 
 def _raise(number: int, frame: FrameType | None) -> None:
     global _signal
-    if _loads(frame):
+    if loads_module(frame):
         _end(number, frame)
     for known in _SIGNALS:
         if signal.getsignal(known) is _raise:
@@ -77,7 +77,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _loads(frame: FrameType | None) -> bool:
+def loads_module(frame: FrameType | None) -> bool:
     """Whether a module is being loaded; libraries turn an interrupt amid that into anything."""
     while frame is not None:
         if frame.f_globals.get("__name__") == "importlib._bootstrap":

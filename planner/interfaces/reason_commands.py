@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,11 +10,13 @@ from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
-from planner.interfaces.output import Answer, Progress
+from planner.interfaces.output import Answer, Progress, message
+from planner.interfaces.time_limit import within
 
 if TYPE_CHECKING:
     from planner.app.run import Run
     from planner.app.session import Session
+    from planner.schema.answers import Plans
     from planner.schema.plan import Plan
 
 ProblemFile = Annotated[
@@ -22,9 +25,7 @@ ProblemFile = Annotated[
 PlanFile = Annotated[
     Path, Argument(metavar="PLAN", help='Plan document of "planner plan --out", or - for standard input.')
 ]
-TimeLimit = Annotated[
-    str | None, Option("--time-limit", metavar="S", help="Stop each search after so many seconds.")
-]
+TimeLimit = Annotated[str | None, Option("--time-limit", metavar="S", help="Stop after so many seconds.")]
 Seed = Annotated[str, Option("--seed", metavar="N", help="Seed of the search.")]
 Threads = Annotated[str, Option("--workers", metavar="N", help="Threads of the search.")]
 
@@ -99,8 +100,9 @@ def whatif(
 
     read = {path: read_value(text) for path, text in changes.items()}
     lists = {path: read_list(text) for path, text in axes.items()}
-    with Progress() as progress:
-        session, run = _session(problem, overlays), _run(asked, progress)
+    with Progress() as progress, within(asked["time_limit_s"]):
+        run = _run(asked, progress)
+        session = _session(problem, overlays)
         if lists:
             rows = session.changed(read).sweep(lists, run=run) if read else session.sweep(lists, run=run)
             answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: whatif_text.rows(rows))
@@ -127,8 +129,9 @@ def relax(
     answer = Answer(as_json=as_json, out=out)
     from planner.report import json_document, relax_text
 
-    with Progress() as progress:
-        found = _session(problem, overlays).relax(run=_run(asked, progress))
+    with Progress() as progress, within(asked["time_limit_s"]):
+        run = _run(asked, progress)
+        found = _session(problem, overlays).relax(run=run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: relax_text.view(found))
     helped = found.status != "unknown" and (found.pools or found.relaxations)
     raise Exit(faults.ANSWERED if helped else _exit_of([found]))
@@ -162,10 +165,11 @@ def pareto(
     from planner.report import json_document, pareto_text
 
     names = [name.strip() for name in axes.split(",") if name.strip()]
-    with Progress() as progress:
-        found = _session(problem, overlays).pareto(names, max_cost_ratio=ratio, run=_run(asked, progress))
+    with Progress() as progress, within(asked["time_limit_s"]):
+        run = _run(asked, progress)
+        found = _session(problem, overlays).pareto(names, max_cost_ratio=ratio, run=run)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: pareto_text.view(found))
-    raise Exit(faults.ANSWERED if found.plans else faults.NO)
+    raise Exit(_exit_of_several(found))
 
 
 def alternatives(
@@ -187,10 +191,11 @@ def alternatives(
     answer = Answer(as_json=as_json, out=out)
     from planner.report import alternatives_text, json_document
 
-    with Progress() as progress:
-        found = _session(problem, overlays).alternatives(number, run=_run(asked, progress))
+    with Progress() as progress, within(asked["time_limit_s"]):
+        run = _run(asked, progress)
+        found = _session(problem, overlays).alternatives(number, run=run)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: alternatives_text.view(found))
-    raise Exit(faults.ANSWERED if found.plans else faults.NO)
+    raise Exit(_exit_of_several(found))
 
 
 def explain(
@@ -216,7 +221,7 @@ def explain(
     from planner.app.explain_plan import explain_plan
     from planner.report import explain_text, json_document
 
-    with Progress() as progress:
+    with Progress() as progress, within(limit_s):
         found = explain_plan(
             plan,
             candidate=candidate,
@@ -245,8 +250,27 @@ def diff(
     raise Exit(faults.ANSWERED)
 
 
+def say_unanswered(plans: Sequence[Plan]) -> None:
+    """Why there is no answer, beside a document that is empty."""
+    if all(plan.status == "unknown" for plan in plans):
+        reasons = dict.fromkeys(plan.warnings[0] for plan in plans if plan.warnings)
+        for reason in reasons or ("the search ended before there was an answer",):
+            message(f"planner: {reason}")
+
+
+def _exit_of_several(found: Plans) -> int:
+    """3 where a limit of time ended the search before the first plan."""
+    if found.plans:
+        return faults.ANSWERED
+    if found.complete:
+        return faults.NO
+    message("planner: the time limit ended the search before there was a plan")
+    return faults.NO_ANSWER_YET
+
+
 def _exit_of(plans: list[Plan]) -> int:
     """0 where any plan was found, else 1; 3 where a limit cut every search."""
     if any(plan.pools for plan in plans):
         return faults.ANSWERED
+    say_unanswered(plans)
     return faults.NO if any(plan.status == "infeasible" for plan in plans) else faults.NO_ANSWER_YET

@@ -7,7 +7,14 @@ from typer import Exit
 from planner.interfaces import faults
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
-from planner.interfaces.reason_commands import ProblemFile, Seed, Threads, TimeLimit, asked_for
+from planner.interfaces.reason_commands import (
+    ProblemFile,
+    Seed,
+    Threads,
+    TimeLimit,
+    asked_for,
+    say_unanswered,
+)
 
 
 def robust(
@@ -35,4 +42,5 @@ def robust(
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
     if found.pools:
         raise Exit(faults.ANSWERED)
+    say_unanswered([found])
     raise Exit(faults.NO if found.status == "infeasible" else faults.NO_ANSWER_YET)

@@ -8,7 +8,7 @@ from rich.text import Text
 from planner.explain.phrases import described, fleet
 from planner.explain.versus import versus
 from planner.report.parts import bullets, section, table
-from planner.report.summary import cost, dearer, latency
+from planner.report.summary import cost, dearer, latency, without_plans
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
 
@@ -16,7 +16,7 @@ from planner.schema.plan import Plan
 def view(answer: Plans) -> RenderableType:
     """All plans as a table, then what each buys and how it differs from the best."""
     if not answer.plans:
-        return Text("No plan keeps every limit. Maybe: planner relax PROBLEM", style="bold red")
+        return without_plans(answer)
     best = answer.plans[0]
     count = len(answer.plans)
     title = f"{best.problem}: the best plan" + (

@@ -11,6 +11,7 @@ from planner import numbers
 from planner.explain.front import UNITS, axis_value, knee
 from planner.explain.phrases import fleet, is_measured, listing, pool_layout
 from planner.report.parts import table
+from planner.report.summary import without_plans
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
 
@@ -18,7 +19,7 @@ from planner.schema.plan import Plan
 def view(answer: Plans) -> RenderableType:
     """One line a plan, its value on every axis, the best of an axis and the knee marked."""
     if not answer.plans:
-        return Text("No plan keeps every limit. Maybe: planner relax PROBLEM", style="bold red")
+        return without_plans(answer)
     axes = list(answer.axes) or ["cost"]
     middle = knee(answer.plans, axes)
     best = [_best(answer.plans, axis) for axis in axes]

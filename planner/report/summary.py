@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from planner import numbers
 from planner.explain.in_the_way import blocking
 from planner.explain.phrases import fleet, is_answered, is_measured, latency_value, listing
 from planner.report.parts import table
+from planner.schema.answers import Plans
 from planner.schema.plan import Plan
 
 _NAMED = 2
@@ -31,6 +33,13 @@ def fleet_or_why(plan: Plan) -> str:
         return f"no plan: {listing(plan.conflicts[0])}"
     named = [item.id for item in blocking(plan)]
     return f"no plan: {listing(named[:_NAMED])}{' …' if len(named) > _NAMED else ''}" if named else "no plan"
+
+
+def without_plans(answer: Plans) -> Text:
+    """Several plans were asked for, and there is none."""
+    if answer.complete:
+        return Text("No plan keeps every limit. Maybe: planner relax PROBLEM", style="bold red")
+    return Text("The time limit ended the search before there was a plan.", style="bold yellow")
 
 
 def cost(plan: Plan) -> str:

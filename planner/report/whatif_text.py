@@ -49,11 +49,14 @@ def rows(sweep: Sweep) -> RenderableType:
     ]
     headings = (*names, "fleet", "cost", "", "TTFT P99", "ITL P99")
     first = len(paths) + 1
-    return Group(
+    parts: list[RenderableType] = [
         Text(f"{sweep.rows[0].plan.problem}: what if {listing(paths)}", style="bold"),
         Text(),
         table(headings, cells, right=range(first, first + 4)),
-    )
+    ]
+    if not sweep.complete:
+        parts.append(Text("\nThe time limit left out the combinations after these.", style="dim"))
+    return Group(*parts)
 
 
 def _against(plan: Plan, cheapest: Plan | None) -> str:

@@ -28,6 +28,8 @@ class Sweep(Noun):
     """A plan for every combination of values."""
 
     rows: tuple[SweepRow, ...]
+    complete: bool = True
+    """False: the limit of time left combinations out."""
 
 
 class Plans(Noun):

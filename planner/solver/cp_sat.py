@@ -98,11 +98,18 @@ def run(solver: cp_model.CpSolver, model: cp_model.CpModel) -> tuple[cp_model.Cp
         over.wait()
     except KeyboardInterrupt:
         interrupted = True
-        while not over.wait(_STOP_AGAIN_S):
-            solver.stop_search()
+        _stop(solver, over)
+    except BaseException:  # the clock's
+        _stop(solver, over)
+        raise
     if isinstance(ended[0], BaseException):
         raise ended[0]
     return ended[0], interrupted
+
+
+def _stop(solver: cp_model.CpSolver, over: threading.Event) -> None:
+    while not over.wait(_STOP_AGAIN_S):
+        solver.stop_search()
 
 
 Expr = Any  # linear expressions of ortools have no public type

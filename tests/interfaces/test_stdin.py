@@ -46,6 +46,16 @@ def test_every_verb_reads_a_problem_from_standard_input(typed, tmp_path, capsys,
     assert printed.err.startswith("<stdin>:4: workloads")
 
 
+@pytest.mark.parametrize("verb", sorted(ASKING.keys() - {"robust"}))
+def test_no_time_at_all_is_no_answer_in_words(typed, capsys, verb):
+    typed(PROBLEM)
+    assert cli.run([verb, "-", *ASKING[verb], "--json", "--time-limit", "1e-9"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "" or json.loads(printed.out)["plans"] == []
+    assert printed.err.startswith("planner: the time limit")
+    assert len(printed.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("verb", ["explain", "routes", "schedule"])
 def test_plans_come_from_there_too(typed, capsys, verb):
     typed(PROBLEM)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner import numbers
-from planner.app.choosing import told_despite_interrupt
+from planner.app.choosing import told_in_any_case
 from planner.app.fleet.case import FleetCase, measured_fleet, predicted_fleet
 from planner.app.fleet.class_mixes import settled
 from planner.app.fleet.document import fleet_document
@@ -64,7 +64,7 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
     found = answer_fleet(study, problem, run)
-    return told_despite_interrupt(run, lambda: told_plan(study, found, run))
+    return told_in_any_case(run, lambda: told_plan(study, found, run))
 
 
 def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
