@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.constraints.packing_check import broken_packing
+from planner.constraints.server_losses import ALONE, Stand, server_losses
 from planner.constraints.ways import ways_by_workload
 from planner.schema.choice import Choice, ChoiceProblem, Coupling, Option, PoolDemand, Share, Way
 
@@ -121,7 +122,7 @@ def _broken_pool(problem: ChoiceProblem, choice: Choice, demand: PoolDemand) -> 
             if count < demand.spares.count:
                 yield f"redundancy: {name} {option} has {count} of {demand.spares.count} spares"
     if demand.spares.count:
-        yield from _broken_spares(choice, demand, used, counts, name)
+        yield from _broken_spares(choice, demand, used, _losses(demand, counts, stands_of(problem)), name)
 
 
 def _overload(
@@ -146,7 +147,11 @@ def _overload(
 
 
 def _broken_spares(
-    choice: Choice, demand: PoolDemand, used: Mapping[str, Option], counts: Mapping[str, int], name: str
+    choice: Choice,
+    demand: PoolDemand,
+    used: Mapping[str, Option],
+    losses: Iterable[Mapping[str, int]],
+    name: str,
 ) -> Iterator[str]:
     """Every loss is survived: by adding up rates for one bucket, by the shares in evidence for several."""
     live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
@@ -155,7 +160,8 @@ def _broken_spares(
         for line in choice.loss_shares
         if (line.workload, line.role) == demand.pool
     }
-    for lost in _losses(demand, counts):
+    counts = {option: choice.counts[option] for option in used}
+    for lost in losses:
         left = {option: count - lost.get(option, 0) for option, count in counts.items()}
         if len(live) == 1:
             carried = sum(left[o] * used[o].rates_rps[live[0]] for o in left) * demand.max_utilization
@@ -167,8 +173,25 @@ def _broken_spares(
             yield f"redundancy: {name} after losing {lost}"
 
 
-def _losses(demand: PoolDemand, counts: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def stands_of(problem: ChoiceProblem) -> dict[str, Stand]:
+    """Where replicas stand, by option id, of what is bought by the server."""
+    supplies = {supply.id: supply for supply in problem.supplies if supply.purchase == "unit"}
+    return {
+        option.id: Stand(option.supply, supply.gpus_of_server(option), supply.unit_gpus)
+        for option in problem.options
+        if (supply := supplies.get(option.supply)) is not None
+    }
+
+
+def _losses(
+    demand: PoolDemand, counts: Mapping[str, int], stands: Mapping[str, Stand]
+) -> Iterator[dict[str, int]]:
     spares = demand.spares.count
+    if demand.spares.kind == "servers":
+        where = [stands.get(option, ALONE) for option in counts]
+        for gone in server_losses(list(counts.values()), where, spares):
+            yield dict(zip(counts, gone, strict=True))
+        return
     if demand.spares.kind == "per_option":
         yield {option: min(spares, count) for option, count in counts.items()}
         return

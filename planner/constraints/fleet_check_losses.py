@@ -6,16 +6,32 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from planner.constraints.server_losses import ALONE, Stand, server_losses
 from planner.schema.choice import Option, PoolDemand
-from planner.schema.fleet import Placement
+from planner.schema.fleet import FleetProblem, Placement
+
+
+def stands_of(problem: FleetProblem) -> dict[str, Stand]:
+    """Where replicas stand, by option id, on hosts that are servers; servers of all sites count together."""
+    hosts = {host.id: host for host in problem.hosts}
+    found = {}
+    for option in problem.options:
+        host = hosts[option.supply]
+        if host.server_gpus is not None:
+            size = min(host.room_gpus(option), host.server_gpus)
+            found[option.id] = Stand(host.id, size, host.server_gpus)
+    return found
 
 
 def losses(
-    demand: PoolDemand, placed: Mapping[Placement, int], used: Mapping[str, Option]
+    demand: PoolDemand,
+    placed: Mapping[Placement, int],
+    used: Mapping[str, Option],
+    stands: Mapping[str, Stand],
 ) -> Iterator[dict[str, int]]:
     """Replicas lost by option id, largest losses only.
 
-    ``servers``: a server is one replica (replicas that share servers are refused before any search).
+    ``servers``: any replicas that fit into so many servers.
     ``zones``, ``providers``: any n of those in use go, with every replica that stands there; all of them
     where there are no more than n.
 
@@ -23,6 +39,7 @@ def losses(
         demand: of the period.
         placed: replicas of the pool, by option and site.
         used: the options of these replicas.
+        stands: on servers, by option id.
     """
     counts = dict.fromkeys(sorted(used), 0)
     for (option, _), count in placed.items():
@@ -30,7 +47,11 @@ def losses(
     spares = demand.spares
     if spares.kind == "per_option":
         yield {option: min(spares.count, count) for option, count in counts.items()}
-    elif spares.kind in ("replicas", "servers"):
+    elif spares.kind == "servers":
+        where = [stands.get(option, ALONE) for option in counts]
+        for gone in server_losses(list(counts.values()), where, spares.count):
+            yield dict(zip(counts, gone, strict=True))
+    elif spares.kind == "replicas":
         yield from _any_of(list(counts.items()), min(spares.count, sum(counts.values())))
     else:
         yield from _parts_lost(demand, placed)

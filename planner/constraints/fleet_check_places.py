@@ -50,7 +50,7 @@ def _broken_spares(hit: Pool, pools: Sequence[Pool], period: PeriodChoice) -> It
         for line in period.loss_shares
         if (line.workload, line.role) == hit.demand.pool
     }
-    for lost in losses(hit.demand, placed, used):
+    for lost in losses(hit.demand, placed, used, hit.stands):
         if not _survives(pools, lost, evidence.get(loss_key(lost))):
             yield f"redundancy: {hit.name} after losing {lost}"
 

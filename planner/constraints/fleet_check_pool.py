@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner.constraints.server_losses import Stand
 from planner.schema.choice import Option, PoolDemand, Share
 from planner.schema.fleet import Site
 
@@ -23,6 +24,8 @@ class Pool:
     placed: Mapping[tuple[str, Site], int]
     apis: frozenset[str]
     shares: Sequence[Share]
+    stands: Mapping[str, Stand]
+    """Of the options, on servers."""
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from planner.constraints.choice_check import broken_pairs
-from planner.constraints.fleet_check_losses import losses
+from planner.constraints.fleet_check_losses import losses, stands_of
 from planner.constraints.fleet_check_places import broken_places
 from planner.constraints.fleet_check_pool import Pool, loss_key, overload
 from planner.constraints.shares import best_split
@@ -78,6 +78,7 @@ def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: i
         placed,
         frozenset(api.id for api in problem.apis if api.workload == demand.workload),
         [s for s in period.shares if (s.workload, s.role) == demand.pool],
+        stands_of(problem) if demand.spares.kind == "servers" else {},
     )
 
 
@@ -123,7 +124,7 @@ def _broken_spares(pool: Pool, period: PeriodChoice) -> Iterator[str]:
         if (line.workload, line.role) == demand.pool
     }
     counts = pool.counts
-    for lost in losses(demand, pool.placed, pool.used):
+    for lost in losses(demand, pool.placed, pool.used, pool.stands):
         left = {option: count - lost.get(option, 0) for option, count in counts.items()}
         if len(live) == 1:
             b = live[0]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from planner.constraints.server_losses import ALONE, Stand, server_losses
 from planner.constraints.shares import Split, best_split
 from planner.schema.choice import LossShares, Option, PoolDemand, Share
 
@@ -27,19 +28,27 @@ class Cover:
     needed: Fraction
     portions: tuple[Fraction, ...] = field(default=(), compare=False)
     """Price of each bucket's whole demand that gave the row; empty where it is not known."""
+    lost: tuple[int, ...] = ()
+    """Replicas by option that servers with several options take along; empty: any loss of one option."""
 
 
 class Pooled:
     """One pool: its demand, the options left for it, and their rates within max_utilization."""
 
-    def __init__(self, demand: PoolDemand, options: Sequence[Option]) -> None:
-        """Keep the buckets that carry demand."""
+    def __init__(
+        self, demand: PoolDemand, options: Sequence[Option], stands: Mapping[str, Stand] | None = None
+    ) -> None:
+        """Keep the buckets that carry demand; ``stands`` by option id, where servers may be lost."""
         self.demand = demand
         self.options = tuple(options)
         self.live = [b for b, need in enumerate(demand.demand_rps) if need > 0]
         self.needs = tuple(demand.demand_rps[b] for b in self.live)
         self.rates = [tuple(o.rates_rps[b] * demand.max_utilization for b in self.live) for o in options]
         self.spares = demand.spares.count
+        self.stands = [(stands or {}).get(option.id, ALONE) for option in options]
+        spared = demand.spares.kind == "servers" and self.spares > 0
+        self.shares_servers = spared and any(stand.full > 1 for stand in self.stands)
+        """Servers may be lost that hold several replicas."""
         self._reached = max((option.replicas_from for option in options), default=1)
 
     def alone(self, place: int) -> int | None:
@@ -47,7 +56,9 @@ class Pooled:
         if any(rate == 0 for rate in self.rates[place]):
             return None
         option = self.options[place]
-        count = max(self.demand.min_replicas, self._load(place) + self.spares, option.replicas_from)
+        count = max(
+            self.demand.min_replicas, self._load(place) + self.lost_alone(place), option.replicas_from
+        )
         return count if option.holds_for(count) else None
 
     def most(self, place: int) -> int:
@@ -55,7 +66,11 @@ class Pooled:
 
         They may still be bought to reach a number of replicas at which rates hold.
         """
-        return max(self.demand.min_replicas, self._load(place) + self.spares, self._reached)
+        return max(self.demand.min_replicas, self._load(place) + self.lost_alone(place), self._reached)
+
+    def lost_alone(self, place: int) -> int:
+        """Replicas that go where the pool has no other option."""
+        return self.spares * self.stands[place].full if self.shares_servers else self.spares
 
     def _load(self, place: int) -> int:
         load = sum(
@@ -90,7 +105,10 @@ class Pooled:
             left = [count - lost.get(place, 0) for place, count in enumerate(counts)]
             split = self.split(left)
             if split.factor < 1 and (worst is None or split.factor < worst[0]):
-                worst = (split.factor, self._violated(split.prices, left))
+                cover = self._violated(split.prices, left)
+                if self.shares_servers and len(lost) > 1:
+                    cover = replace(cover, lost=tuple(lost.get(p, 0) for p in range(len(counts))))
+                worst = (split.factor, cover)
         return worst[1] if worst else None
 
     def _violated(self, prices: Sequence[Fraction], left: Sequence[int]) -> Cover:
@@ -120,6 +138,10 @@ class Pooled:
         used = [place for place, count in enumerate(counts) if count > 0]
         if self.demand.spares.kind == "per_option":
             yield {place: min(self.spares, counts[place]) for place in used}
+            return
+        if self.shares_servers:
+            for gone in server_losses(counts, self.stands, self.spares):
+                yield {place: n for place, n in enumerate(gone) if n}
             return
         if len(self.needs) == 1:
             yield self._fastest(counts, used)
@@ -185,7 +207,9 @@ def turning_covers(pool: Pooled) -> list[Cover]:
 
 
 def by_pool(
-    demands: Sequence[PoolDemand], options: Mapping[tuple[str, str], Sequence[Option]]
+    demands: Sequence[PoolDemand],
+    options: Mapping[tuple[str, str], Sequence[Option]],
+    stands: Mapping[str, Stand] | None = None,
 ) -> list[Pooled]:
     """One `Pooled` per demand, in their order."""
-    return [Pooled(demand, options.get(demand.pool, ())) for demand in demands]
+    return [Pooled(demand, options.get(demand.pool, ()), stands) for demand in demands]

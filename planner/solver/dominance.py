@@ -153,6 +153,8 @@ def _undominated(group: Sequence[Option], judge: Judge) -> Iterable[Option]:
 
 def _dominated_supplies(problem: ChoiceProblem, judge: Judge, kept: Sequence[Option], kind: Kind) -> set[str]:
     """Server offers for which another one of the same GPU and size is no dearer and offers as much."""
+    if judge.servers:
+        return set()
     offered: dict[str, list[Option]] = defaultdict(list)
     for option in kept:
         offered[option.supply].append(option)

@@ -13,7 +13,7 @@ from planner.schema.fleet import FleetChoice, FleetProblem, Progress
 from planner.schema.reasons import Goal
 from planner.solver.fleet_cp.canonical import in_order, separable
 from planner.solver.fleet_cp.solve import solve_cp
-from planner.solver.fleet_cp.supports import refuse_shared_servers, size, supports
+from planner.solver.fleet_cp.supports import refuse_servers, shares_servers, size, supports
 from planner.solver.fleet_limits import gap, in_the_way
 from planner.solver.fleet_ways import barred_ways
 
@@ -61,11 +61,11 @@ def solve_fleet(
         progress: is told what is known from time to time: a `Progress`, or the large engine's own words.
 
     Raises:
-        InputError: spares counted in servers where a server holds several replicas.
+        InputError: spares counted in servers where none are bought.
         RuntimeError: an answer breaks a limit.
         SearchInterrupted: the user ended the search; with the best choice so far, if there is one.
     """
-    refuse_shared_servers(problem)
+    refuse_servers(problem)
     _, unserved = barred_ways(problem)
     if unserved:
         return FleetChoice("infeasible", in_the_way=unserved)
@@ -75,12 +75,14 @@ def solve_fleet(
 
     asked: dict[str, Any] = {"goal": goal, "seed": seed, "workers": workers}
     known: FleetChoice | None = None
-    for attempt in _attempts(problem):
+    attempts = _attempts(problem)
+    for attempt in attempts:
         if attempt == "quick":
             found = solve_mip(problem, time_limit_s=left_s(), quick=True, **asked)
         elif attempt == "exact":
-            part_s = min(_EXACT_S, left_s(_EXACT_PART) or _EXACT_S)
-            work = None if size(problem) <= SMALL else _WORK
+            only = len(attempts) == 1
+            part_s = left_s() if only else min(_EXACT_S, left_s(_EXACT_PART) or _EXACT_S)
+            work = None if only or size(problem) <= SMALL else _WORK
             exact = {**asked, "workers": workers if work is None else 1}
             found = solve_cp(problem, time_limit_s=part_s, work=work, **exact)
         else:
@@ -105,6 +107,8 @@ def _attempts(problem: FleetProblem) -> tuple[str, ...]:
     """Engines in the order in which they are tried; the size decides, no clock."""
     if not supports(problem):
         return ("large",)
+    if shares_servers(problem):
+        return ("exact",)
     if size(problem) <= SMALL:
         return ("exact", "large")
     single = all(len(demand.buckets) == 1 for demand in problem.demands)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from planner.schema.choice import Option
 from planner.solver.covers import Cover, Pooled
 from planner.solver.cp_sat import Expr, cp_model, weighted
-from planner.solver.integers import CoverRow, cover_row
+from planner.solver.integers import LARGEST_SUM, CoverRow, cover_row
 
 
 def post_after_loss(
@@ -22,18 +22,44 @@ def post_after_loss(
     counts: Sequence[Expr],
     is_used: Callable[[Option], Expr],
     active: Expr,
+    at_most: Callable[[int, int], Expr],
 ) -> None:
-    """The row itself, for the kind and number of spares of the pool."""
+    """The row itself, for the kind and number of spares of the pool.
+
+    Of servers that hold several replicas the row knows those that hold one option alone; others come with
+    `post_after_this_loss`. ``at_most(place, n)`` is the number of replicas of an option, or n if it is less.
+    """
     if pool.spares == 0:
         cp.add(_carried(counts, row.weights) >= row.needed * active)
     elif pool.demand.spares.kind == "per_option":
         used = [is_used(option) for option in pool.options]
         idle = _carried(used, [pool.spares * weight for weight in row.weights])
         cp.add(_carried(counts, row.weights) - idle >= row.needed * active)
+    elif pool.shares_servers:
+        loss = cp.new_int_var(0, LARGEST_SUM >> 1, "loss")
+        for place, weight in enumerate(row.weights):
+            if weight:
+                cp.add(loss >= weight * at_most(place, pool.lost_alone(place)))
+        cp.add(_carried(counts, row.weights) - loss >= row.needed * active)
     elif pool.spares == 1:
         _post_largest_loss(cp, pool, row, counts, is_used, active)
     else:
         _post_worst_loss(cp, pool, row, counts, active)
+
+
+def post_after_this_loss(
+    cp: cp_model.CpModel,
+    row: CoverRow,
+    counts: Sequence[Expr],
+    lost: Sequence[int],
+    active: Expr,
+    at_most: Callable[[int, int], Expr],
+) -> None:
+    """The row after the loss of so many replicas of each option, or of all where there are fewer."""
+    gone = [
+        (at_most(place, n), row.weights[place]) for place, n in enumerate(lost) if n and row.weights[place]
+    ]
+    cp.add(_carried(counts, row.weights) - weighted(gone) >= row.needed * active)
 
 
 def post_alone(

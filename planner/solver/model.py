@@ -16,7 +16,7 @@ from planner.solver.covers import Cover, Pooled
 from planner.solver.cp_sat import Expr, cp_model, total
 from planner.solver.dominance import Kind
 from planner.solver.integers import cover_row
-from planner.solver.losses import post_after_loss, post_alone
+from planner.solver.losses import post_after_loss, post_after_this_loss, post_alone
 from planner.solver.purchases import Purchases
 
 MOST_UNITS = 10**9
@@ -36,6 +36,8 @@ class FleetModel:
     used: dict[str, cp_model.IntVar] = field(default_factory=dict)
     ways: dict[tuple[str, Way], Expr] = field(default_factory=dict)
     """1 for the way in which a workload is served; a constant where it has only one."""
+    fewer: dict[tuple[str, int], cp_model.IntVar] = field(default_factory=dict)
+    """The smaller of an option's replicas and a number."""
     absent: dict[Hashable, cp_model.IntVar] = field(default_factory=dict)
     """1 only if no option of a kind is in use."""
     exact: bool = True
@@ -117,9 +119,26 @@ class FleetModel:
         row = cover_row(cover.weights, cover.needed, upper, step)
         self.exact = self.exact and row.exact
         active = self.active(pool)
-        if pool.spares:
+        if pool.spares and not pool.shares_servers:
             post_alone(self.cp, pool, cover, counts, upper, active)
-        post_after_loss(self.cp, pool, row, counts, self.is_used, active)
+
+        def at_most(place: int, number: int) -> Expr:
+            return self._at_most_of(pool.options[place], number)
+
+        post_after_loss(self.cp, pool, row, counts, self.is_used, active, at_most)
+        if cover.lost:
+            post_after_this_loss(self.cp, row, counts, cover.lost, active, at_most)
+
+    def _at_most_of(self, option: Option, number: int) -> Expr:
+        """Replicas of the option, or ``number`` where there are more."""
+        count = self.counts[option.id]
+        if self.upper[option.id] <= number:
+            return count
+        if (option.id, number) not in self.fewer:
+            fewer = self.cp.new_int_var(0, number, f"min(n[{option.id}], {number})")
+            self.cp.add_min_equality(fewer, [count, number])
+            self.fewer[option.id, number] = fewer
+        return self.fewer[option.id, number]
 
     def alike(self, pool: Pooled, cover: Cover) -> list[tuple[Pooled, Cover]]:  # noqa: ARG002
         """Rows of other pools that are worth posting with this one; none unless pools resemble each other."""
@@ -175,19 +194,17 @@ def refuse_unsupported(problem: ChoiceProblem) -> None:
     """What cannot be sized exactly is refused by name.
 
     Raises:
-        InputError: spares counted in servers where a server holds several replicas.
+        InputError: spares counted in servers where none are bought.
     """
     supplies = {supply.id: supply for supply in problem.supplies}
     for demand in problem.demands:
         if demand.spares.kind != "servers" or demand.spares.count == 0:
             continue
         for option in problem.options:
-            supply = supplies[option.supply]
-            alone = supply.purchase == "unit" and option.gpus * 2 > supply.unit_gpus
-            if option.pool == demand.pool and not alone:
+            if option.pool == demand.pool and supplies[option.supply].purchase != "unit":
                 raise input_error(
                     f"workload {demand.workload}", "redundancy.servers",
-                    f"{option.gpus} GPUs per replica bought by {supply.purchase} of {supply.unit_gpus}",
-                    "replicas of more than half a server with purchase: node (a server is then one replica)",
+                    f"{option.gpu} that is not bought by the server: none is known that could be lost",
+                    "purchase: node (with node_size where the catalog does not know the GPU)",
                     "redundancy: {replicas: n}",
                 )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from planner.constraints.choice_check import Bill, bill, broken
+from planner.constraints.choice_check import Bill, bill, broken, stands_of
 from planner.errors import SearchInterrupted
 from planner.schema.choice import Choice, ChoiceProblem, Limits, LossShares, Objective, Option, Pool, Share
 from planner.schema.reasons import Goal
@@ -55,7 +55,7 @@ class Prepared:
         for option in pruned(problem, axes, kind):
             grouped[option.pool].append(option)
         self.problem = problem
-        self.model = FleetModel(problem, by_pool(problem.demands, grouped)).build()
+        self.model = FleetModel(problem, by_pool(problem.demands, grouped, stands_of(problem))).build()
         _warm(self.model)
         self.search = Search(self.model, deadline_s, seed, workers)
         self.reached: dict[Objective, int] = {}

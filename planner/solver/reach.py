@@ -29,6 +29,8 @@ def within_reach(problem: ChoiceProblem) -> ChoiceProblem:
     """The problem without options that cost too much in any company; unchanged where no bound is known."""
     if not any(option.counted for option in problem.options) or problem.limits.must_use:
         return problem
+    if any(demand.spares.kind == "servers" and demand.spares.count for demand in problem.demands):
+        return problem
     prices = _Prices(problem)
     known = _known_value(problem, prices)
     if known is None:

@@ -25,6 +25,8 @@ class Judge:
             demand.pool: (demand.mix, [b for b, need in enumerate(demand.demand_rps) if need > 0])
             for demand in problem.demands
         }
+        self.servers = {d.pool for d in problem.demands if d.spares.kind == "servers" and d.spares.count}
+        """Pools that may lose servers: what shares one with others is then no matter of room alone."""
         self._prices: dict[tuple[str, int], Fraction] = {}
         self.counted = {option.pool for option in problem.options if option.counted}
 
@@ -58,6 +60,8 @@ class Judge:
         # Where rates depend on the number of replicas, an exchange must not change that number.
         if k.pool in self.counted and (copies > 1 or not _holds_as_often(k, l)):
             return False
+        if k.pool in self.servers and (copies > 1 or _size(k) != _size(l)):
+            return False
         if k.gpu != l.gpu and (k.gpu in self.stock or l.gpu in self.must_use):
             return False
         if self.supplies[l.supply].purchase == "unit":
@@ -80,6 +84,10 @@ class Judge:
         if whole_l:
             return copies <= whole_l * (mine.unit_gpus // k.gpus)
         return copies * k.gpus <= l.gpus
+
+
+def _size(option: Option) -> tuple[int, int | None]:
+    return (option.gpus, option.units_per_replica)
 
 
 def _times(copies: int, amount: Fraction) -> Fraction:

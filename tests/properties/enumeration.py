@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -67,7 +68,22 @@ def pool_rows(demand, options):
     return rows(rates, [demand.demand_rps[b] for b in live])
 
 
-def pool_fine(demand, decisive, counts):
+def lost_with_servers(problem, options, counts, spares):
+    """Every set of replicas that fits into so many servers: they may all stand there."""
+    supplies = {supply.id: supply for supply in problem.supplies}
+    for lost in itertools.product(*(range(count + 1) for count in counts)):
+        needed = 0
+        for supply in supplies.values():
+            mine = [(o, n) for o, n in zip(options, lost, strict=True) if o.supply == supply.id]
+            large = [(o, n) for o, n in mine if o.gpus >= supply.unit_gpus]
+            sizes = [o.gpus for o, n in mine if o.gpus < supply.unit_gpus for _ in range(n)]
+            needed += sum(n for _, n in large) + servers(sizes, supply.unit_gpus)
+        if needed <= spares:
+            yield lost
+
+
+def pool_fine(demand, decisive, counts, gone=None):
+    """``gone``: the losses of servers, where these are spared."""
     used = [count > 0 for count in counts]
     if sum(counts) < demand.min_replicas or (not demand.mix and sum(used) != 1):
         return False
@@ -78,7 +94,7 @@ def pool_fine(demand, decisive, counts):
         return carries(decisive, [max(0, count - spares) for count in counts])
     return all(
         carries(decisive, [count - gone for count, gone in zip(counts, lost, strict=True)])
-        for lost in losses(counts, spares)
+        for lost in (losses(counts, spares) if gone is None else gone)
     )
 
 
@@ -150,13 +166,18 @@ def pairs_fine(problem, counts):
     return True
 
 
-def most(demand, options):
-    """More replicas than this never help: the option then serves alone all that it can."""
+def most(demand, options, full=None):
+    """More replicas than this never help: the option then serves alone all that it can.
+
+    ``full``: replicas in a server, by option, where servers are spared.
+    """
     tops = []
     for option in options:
         pairs = zip(demand.demand_rps, option.rates_rps, strict=True)
         load = sum((need / (rate * demand.max_utilization) for need, rate in pairs if rate), ZERO)
-        tops.append(max(demand.min_replicas, math.ceil(load) + demand.spares.count))
+        tops.append(
+            max(demand.min_replicas, math.ceil(load) + demand.spares.count * (full or {}).get(option.id, 1))
+        )
     return tops
 
 
@@ -205,9 +226,14 @@ def _every_plan(ways, problem):
     pools = [[o for o in problem.options if o.pool == demand.pool] for demand in problem.demands]
     fine = []
     for demand, options in zip(problem.demands, pools, strict=True):
-        tops, decisive = most(demand, options), pool_rows(demand, options)
+        full, gone = None, lambda _: None
+        if demand.spares.kind == "servers":
+            rooms = {supply.id: supply.unit_gpus for supply in problem.supplies}
+            full = {o.id: max(1, rooms[o.supply] // o.gpus) for o in options}
+            gone = functools.partial(lost_with_servers, problem, options, spares=demand.spares.count)
+        tops, decisive = most(demand, options, full), pool_rows(demand, options)
         counts = itertools.product(*(range(top + 1) for top in tops))
-        fine.append([row for row in counts if pool_fine(demand, decisive, row)])
+        fine.append([row for row in counts if pool_fine(demand, decisive, row, gone(row))])
     for combo in itertools.product(*fine):
         counts = {o.id: 0 for o in problem.options}
         for options, row in zip(pools, combo, strict=True):

@@ -159,16 +159,39 @@ def _pool(problem, demand, t):
     asked = _asked(demand, t)
     options = [o for o in problem.options if o.pool == demand.pool and problem.sites_of(o)]
     decisive = pool_rows(asked, options) if any(asked.demand_rps) else []
-    tops = most(asked, options)
+    tops = most(asked, options, _full(problem, options) if asked.spares.kind == "servers" else None)
     reach = max((o.replicas_from for o in options), default=1)
     return [
         list(zip(options, counts, strict=True))
         for counts in itertools.product(*(range(max(top, reach) + 1) for top in tops))
-        if _fine(asked, options, decisive, counts)
+        if _fine(asked, options, decisive, counts, _with_servers(problem, asked, options, counts))
     ]
 
 
-def _fine(asked, options, decisive, counts):
+def _full(problem, options):
+    """Replicas in a server, by option."""
+    hosts = {host.id: host for host in problem.hosts}
+    return {o.id: max(1, int(hosts[o.supply].server_gpus // hosts[o.supply].room_gpus(o))) for o in options}
+
+
+def _with_servers(problem, asked, options, counts):
+    """Where servers are spared, every set of replicas that fits into so many: rooms are parts of a server."""
+    if asked.spares.kind != "servers":
+        return None
+    hosts = {host.id: host for host in problem.hosts}
+    rooms = [Fraction(hosts[o.supply].room_gpus(o), hosts[o.supply].server_gpus) for o in options]
+    found = []
+    for lost in itertools.product(*(range(count + 1) for count in counts)):
+        needed = 0
+        for host in hosts:
+            mine = [(room, n) for o, room, n in zip(options, rooms, lost, strict=True) if o.supply == host]
+            needed += math.ceil(sum(min(room, 1) * n for room, n in mine))
+        if needed <= asked.spares.count:
+            found.append(lost)
+    return found
+
+
+def _fine(asked, options, decisive, counts, gone):
     total = sum(counts)
     kinds = {option.anywhere for option, n in zip(options, counts, strict=True) if n}
     if total < asked.min_replicas or (not asked.mix and len(kinds) > 1):
@@ -180,7 +203,8 @@ def _fine(asked, options, decisive, counts):
         if any(0 < n < spares for n in counts):
             return False
         return carries(decisive, [max(0, n - spares) for n in counts])
-    left = ([n - gone for n, gone in zip(counts, lost, strict=True)] for lost in losses(counts, spares))
+    gone = losses(counts, spares) if gone is None else gone
+    left = ([n - lost for n, lost in zip(counts, some, strict=True)] for some in gone)
     return all(carries(decisive, rest) for rest in left)
 
 

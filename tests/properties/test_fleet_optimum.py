@@ -6,10 +6,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from fleet_enumeration import best_value
+from fleet_enumeration import best_value, effort
 from fleet_problems import random_fleet
 
 from planner.constraints.fleet_check import bill, broken
+from planner.schema.choice import Spares
 from planner.solver.fleet_cp.solve import solve_cp
 from planner.solver.fleet_mip.solve import solve_mip
 
@@ -66,3 +67,33 @@ def test_one_layout_for_the_day_is_the_best_of_all_layouts(seed):
     for choice in (solve_cp(problem, goal="value"), solve_mip(problem, time_limit_s=20)):
         assert (choice.status, choice.value) == ("infeasible" if expected is None else "optimal", expected)
         assert broken(problem, choice) == []
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lost_servers_take_whatever_fits_into_them(seed):
+    rng = random.Random(30_000 + seed)
+    problem = on_servers(rng, random_fleet(rng))
+    while effort(problem)[0] > 1000 or effort(problem)[1] > 200:
+        problem = on_servers(rng, random_fleet(rng))
+    expected = best_value(problem)
+    choice = solve_cp(problem, goal="value")
+    assert (choice.status, choice.value) == ("infeasible" if expected is None else "optimal", expected)
+    assert broken(problem, choice) == []
+
+
+def on_servers(rng, problem):
+    """The same with whole servers bought, any of which may be lost."""
+    hosts = {host.id: replace(host, server_gpus=rng.choice([2, 4])) for host in problem.hosts}
+    sizes = {name: host.server_gpus for name, host in hosts.items()}
+    return replace(
+        problem,
+        hosts=tuple(hosts.values()),
+        options=tuple(replace(option, slices=1) for option in problem.options),
+        lines=tuple(
+            replace(line, unit_gpus=sizes[line.host], max_gpus=sizes[line.host] * rng.randint(1, 5))
+            for line in problem.lines
+        ),
+        demands=tuple(
+            replace(demand, spares=Spares("servers", rng.choice([0, 1, 1, 2]))) for demand in problem.demands
+        ),
+    )

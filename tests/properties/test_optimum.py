@@ -157,3 +157,24 @@ def test_the_number_of_workers_does_not_change_the_answer():
     for seed in range(4):
         problem = random_problem(random.Random(seed))
         assert solve(problem, workers=1) == solve(problem, workers=4)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lost_servers_take_whatever_fits_into_them(seed):
+    rng = random.Random(40_000 + seed)
+    while True:
+        problem = random_problem(rng)
+        problem = dataclasses.replace(
+            problem,
+            supplies=tuple(
+                dataclasses.replace(supply, purchase="unit", unit_gpus=rng.choice([4, 8]))
+                for supply in problem.supplies
+            ),
+            demands=tuple(
+                dataclasses.replace(demand, spares=Spares("servers", rng.choice([0, 1, 1, 2])))
+                for demand in problem.demands
+            ),
+        )
+        if plans(problem) <= 100:
+            break
+    agrees(problem)

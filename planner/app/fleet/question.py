@@ -9,7 +9,6 @@ from fractions import Fraction
 from planner.app.fleet.hours import deferrable, factors, periods_of
 from planner.app.fleet.market import budgets_of, hosts_of, lines_of, quotas_of, starts_of
 from planner.app.fleet.places import at_their_places
-from planner.errors import Fault, InputError
 from planner.schema.catalog_index import folded
 from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
 from planner.schema.fleet import (
@@ -18,11 +17,11 @@ from planner.schema.fleet import (
     FleetDemand,
     FleetLimits,
     FleetProblem,
-    Host,
     Line,
     Site,
 )
 from planner.schema.problem import Problem, Workload
+from planner.solver.fleet_cp.supports import shares_servers
 
 
 def fleet_question(
@@ -46,9 +45,6 @@ def fleet_question(
         today_gpus: GPUs of today's fleet by type, where changes are limited.
         slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
         arriving_rps: exact mean rate of work that may wait, by workload; absent: the rate of ``peaks_rps``.
-
-    Raises:
-        InputError: spares of servers that cannot be counted in replicas.
     """
     periods = periods_of(problem)
     hosts, options = hosts_of(question, slices or {})
@@ -133,29 +129,18 @@ def _sites(workload: Workload, lines: Sequence[Line]) -> tuple[Site, ...] | None
 
 
 def _with_spares(question: FleetProblem) -> FleetProblem:
-    """Servers that may be lost, counted in replicas where every replica is a server.
-
-    Raises:
-        InputError: replicas that share a server.
-    """
-    hosts = {host.id: host for host in question.hosts}
-    faults, demands = [], []
-    for demand in question.demands:
-        if demand.spares.kind == "servers" and demand.spares.count:
-            mine = [option for option in question.options if option.pool == demand.pool]
-            if any(
-                _servers(hosts[option.supply], hosts[option.supply].room_gpus(option)) != 1 for option in mine
-            ):
-                faults.append(
-                    Fault(f"workload {demand.workload}", "redundancy.servers", "replicas that share servers",
-                          "redundancy: {replicas: n} or {zones: n} in a fleet over several terms or hours")
-                )  # fmt: skip
-            demand = replace(demand, spares=Spares("replicas", demand.spares.count))
-        demands.append(demand)
-    if faults:
-        raise InputError(faults)
-    return replace(question, demands=tuple(demands))
+    """Servers that may be lost, counted in replicas where every server holds one at most."""
+    if shares_servers(question):
+        return question
+    demands = tuple(
+        replace(demand, spares=Spares("replicas", demand.spares.count))
+        if demand.spares.kind == "servers" and _on_servers(question, demand)
+        else demand
+        for demand in question.demands
+    )
+    return replace(question, demands=demands)
 
 
-def _servers(host: Host, room_gpus: int | Fraction) -> Fraction:
-    return Fraction(room_gpus) / host.server_gpus if host.server_gpus else Fraction(0)
+def _on_servers(question: FleetProblem, demand: FleetDemand) -> bool:
+    servers = {host.id for host in question.hosts if host.server_gpus is not None}
+    return all(option.supply in servers for option in question.options if option.pool == demand.pool)

@@ -30,7 +30,7 @@ def _period(periods: Periods, point: Point, own: Mapping[Pool, list[Option]], t:
     for demand in asked:
         if point.ways[at(demand.workload, t)] != demand.way:
             continue
-        pool = Pooled(demand, own[demand.pool])
+        pool = Pooled(demand, own[demand.pool], periods.stands)
         counts = [point.counts.get(at(option.id, t), 0) for option in pool.options]
         shares.extend(pool.shares(counts))
         after_loss.extend(pool.loss_shares(counts))

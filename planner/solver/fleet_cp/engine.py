@@ -52,7 +52,9 @@ class Engine:
         grouped: dict[Pool, list[Option]] = defaultdict(list)
         for option in choice.options:
             grouped[option.pool].append(option)
-        model = PeriodsModel(choice, by_pool(choice.demands, grouped), periods=self.periods)
+        model = PeriodsModel(
+            choice, by_pool(choice.demands, grouped, self.periods.stands), periods=self.periods
+        )
         model.build()
         self.model = model
         self.supplies = {supply.id: supply for supply in choice.supplies}

@@ -165,4 +165,8 @@ class PeriodsModel(FleetModel):
 
 
 def _mixing(pool: Pooled) -> Pooled:
-    return Pooled(replace(pool.demand, mix=True), pool.options)
+    return Pooled(
+        replace(pool.demand, mix=True),
+        pool.options,
+        {o.id: s for o, s in zip(pool.options, pool.stands, strict=True)},
+    )

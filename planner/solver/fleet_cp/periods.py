@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
+from planner.constraints.fleet_check_losses import stands_of
+from planner.constraints.server_losses import Stand
 from planner.schema.choice import ChoiceProblem, Limits, Option, Pool, PoolDemand, Spares, Supply
 from planner.schema.fleet import FleetDemand, FleetProblem
 from planner.solver.dominance import pruned
@@ -57,6 +60,13 @@ class Periods:
             if option.pool == pool
         ]
 
+    @cached_property
+    def stands(self) -> dict[str, Stand]:
+        """Where replicas stand on servers, by option id under its own name and under that of every period."""
+        own = stands_of(self.fleet)
+        span = range(self.days.count)
+        return own | {at(name, t): stand for name, stand in own.items() for t in span}
+
     def of_host(self, host: str) -> list[Option]:
         """Options on one host, under their own names."""
         return [option for option in self.options if option.supply == host]
@@ -107,7 +117,9 @@ def _worth_searching(problem: FleetProblem, parts: int) -> tuple[Option, ...]:
         for host in problem.hosts
     )
     demands = tuple(
-        PoolDemand(d.workload, d.role, tuple(map(max, zip(*d.demand_rps, strict=True))), d.buckets)
+        PoolDemand(
+            d.workload, d.role, tuple(map(max, zip(*d.demand_rps, strict=True))), d.buckets, spares=d.spares
+        )
         for d in problem.demands
     )
     limits = Limits(power_w=problem.limits.power_w, objective=problem.limits.objective)

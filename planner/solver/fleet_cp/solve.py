@@ -8,7 +8,7 @@ from planner.constraints.fleet_check import bill, broken
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
 from planner.solver.fleet_cp.canonical import Distinct, distinct_periods, in_order, only, separable
-from planner.solver.fleet_cp.supports import refuse_shared_servers, supports
+from planner.solver.fleet_cp.supports import refuse_servers, supports
 from planner.solver.fleet_limits import gap
 from planner.solver.fleet_ways import Barred, barred_ways
 from planner.solver.solve import deadline
@@ -40,7 +40,7 @@ def solve_cp(
             the same place.
 
     Raises:
-        InputError: spares counted in servers where a server holds several replicas.
+        InputError: spares counted in servers where none are bought.
         ValueError: a problem with parts that this engine does not know.
         RuntimeError: an answer breaks a limit.
     """
@@ -48,7 +48,7 @@ def solve_cp(
         raise ValueError(
             "deferrable work, outside suppliers, places and losses of zones need the other engine"
         )
-    refuse_shared_servers(problem)
+    refuse_servers(problem)
     deadline_s = deadline(time_limit_s)
     barred, unserved = barred_ways(problem)
     if unserved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.constraints.fleet_check_losses import stands_of
 from planner.errors import input_error
 from planner.schema.fleet import FleetProblem
 
@@ -27,22 +28,36 @@ def size(problem: FleetProblem) -> int:
     return sum(buckets.get(option.pool, 0) for option in problem.options) * len(set(needs))
 
 
-def refuse_shared_servers(problem: FleetProblem) -> None:
-    """Spares counted in servers need servers that hold one replica each.
+def shares_servers(problem: FleetProblem) -> bool:
+    """Servers may be lost that hold several replicas."""
+    spared = {d.pool for d in problem.demands if d.spares.kind == "servers" and d.spares.count}
+    stands = stands_of(problem) if spared else {}
+    return any(
+        option.pool in spared and option.id in stands and stands[option.id].full > 1
+        for option in problem.options
+    )
+
+
+def refuse_servers(problem: FleetProblem) -> None:
+    """Spares counted in servers need servers, and whole numbers of replicas where these share them.
 
     Raises:
-        InputError: a replica of such a pool may share its server.
+        InputError: GPUs of such a pool are bought one by one, or something beside needs the other engine.
     """
-    hosts = {host.id: host for host in problem.hosts}
     spared = {d.pool for d in problem.demands if d.spares.kind == "servers" and d.spares.count}
+    stands = stands_of(problem) if spared else {}
     for option in problem.options:
-        if option.pool not in spared:
-            continue
-        host = hosts[option.supply]
-        if host.server_gpus is None or host.room_gpus(option) < host.server_gpus:
+        if option.pool in spared and option.id not in stands:
             raise input_error(
                 f"workload {option.workload}", "redundancy.servers",
-                f"{option.gpus} GPUs per replica in servers of {host.server_gpus or 1}",
-                "replicas of more than half a server with purchase: node (a server is then one replica)",
+                f"{option.gpu} that is not bought by the server: none is known that could be lost",
+                "purchase: node (with node_size where the catalog does not know the GPU)",
                 "redundancy: {replicas: n}",
             )  # fmt: skip
+    if shares_servers(problem) and not supports(problem):
+        raise input_error(
+            f"workload {min(spared)[0]}", "redundancy.servers",
+            "replicas that share servers, beside work that may wait, outside suppliers or several places",
+            "replicas of more than half a server (one in each), or none of these",
+            "redundancy: {replicas: n}",
+        )  # fmt: skip

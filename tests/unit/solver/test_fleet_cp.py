@@ -243,15 +243,22 @@ def test_what_the_exact_engine_leaves_to_the_other():
         solve_cp(replace(question, demands=(waiting,)))
 
 
-def test_spares_in_servers_need_a_server_for_each_replica():
+def test_spares_in_servers():
     demand = hourly([3], spares=Spares("servers", 1))
     for solver in (solve_cp, solve_fleet):
-        with pytest.raises(InputError, match="more than half a server"):
+        with pytest.raises(InputError, match="not bought by the server"):
             solver(fleet([replica()], [line("owned", 1)], [demand]))
     whole = replace(
         fleet([replica(gpus=3)], [line("owned", 1, unit_gpus=4)], [demand]), hosts=(Host("g", "g", 4),)
     )
     assert solve_fleet(whole).periods[0].bought == {"g/owned": 16}
+    shared = replace(whole, options=(replace(whole.options[0], gpus=2),))
+    # Three replicas carry the load; a server holds two: five in three servers.
+    assert sum(solve_fleet(shared).periods[0].counts.values()) == 5
+    assert solve_fleet(shared).periods[0].bought == {"g/owned": 12}
+    waiting = replace(shared, demands=(replace(demand, deferrable=Deferrable((F(1),), 1)),))
+    with pytest.raises(InputError, match="beside work that may wait"):
+        solve_fleet(waiting)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from planner.constraints.server_losses import Stand, server_losses
 from planner.constraints.shares import best_split
 from planner.errors import InputError
 from planner.schema.choice import ChoiceProblem, Limits, Option, PoolDemand, Spares, Supply
@@ -137,14 +138,27 @@ def test_limits_in_the_way_are_named():
     assert (choice.status, choice.in_the_way) == ("infeasible", ("stock:g", "max-gpus"))
 
 
-def test_spares_in_servers_need_replicas_of_their_own_server():
+def test_spares_in_servers_take_all_replicas_of_a_server():
+    """Two replicas carry the load: one more server of one replica, or of four that go together."""
     supply = Supply("s", "g", "unit", 8, F(8))
     demand = (PoolDemand("w", "serve", (F(10),), spares=Spares("servers", 1)),)
     big = Option("big", "w", "serve", "s", "g", 8, (F(5),))
     assert solve(ChoiceProblem((big,), (supply,), demand)).counts == {"big": 3}
     small = Option("small", "w", "serve", "s", "g", 2, (F(5),))
-    with pytest.raises(InputError, match=r"redundancy\.servers"):
-        solve(ChoiceProblem((small,), (supply,), demand))
+    assert solve(ChoiceProblem((small,), (supply,), demand)).counts == {"small": 6}
+    loose = Supply("s", "g", "gpu", 1, F(8))
+    with pytest.raises(InputError, match=r"redundancy\.servers: found g that is not bought by the server"):
+        solve(ChoiceProblem((small,), (loose,), demand))
+
+
+def test_what_fits_into_servers_is_lost_with_them():
+    """Of 3, 3 and 2 GPUs in servers of 8: one holds all kinds; 5 and 3 do not stand with another 3."""
+    three, two, five = (Stand("s", size, 8) for size in (3, 2, 5))
+    assert server_losses([2, 1], [three, two], 1) == ((2, 1),)
+    assert server_losses([1, 2], [five, three], 1) == ((0, 2), (1, 1))
+    assert server_losses([1, 2], [five, three], 2) == ((1, 2),)
+    assert server_losses([3, 3], [Stand("s", 8, 8), Stand("t", 4, 8)], 1) == ((0, 2), (1, 0))
+    assert server_losses([5], [two], 3_000_000) == ((5,),)
 
 
 def test_real_rates_are_proved_quickly_and_exactly():
