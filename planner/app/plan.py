@@ -62,13 +62,22 @@ def solve_problem(
 
 
 def answered(study: Study, problem: Problem, run: Run) -> Plan:
-    """The plan of a problem: enumerate, evaluate, judge, choose, check, explain.
+    """The plan of a problem.
 
     Raises:
+        InputError: everything wrong with it that only its catalog and files show.
         StoppedError: the time ended before anything was chosen.
         SearchInterrupted: the user ended the run before anything was chosen.
     """
     run.check()
+    try:
+        return _answered(study, problem, run)
+    except InputError as problems:
+        raise study.placed(problems) from None
+
+
+def _answered(study: Study, problem: Problem, run: Run) -> Plan:
+    """Enumerate, evaluate, judge, choose, check, explain."""
     if free_demand.is_free(problem):
         return _freed(study, problem, run)
     if is_fleet(problem):
@@ -76,10 +85,7 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
 
         return fleet_plan(study, problem, run)
     if problem.workers is not None:
-        try:
-            return measured_plan.plan_from_table(problem, study.folder, study.catalog, run, study.where)
-        except InputError as problems:
-            raise study.placed(problems) from None
+        return measured_plan.plan_from_table(problem, study.folder, study.catalog, run, study.where)
     with run.step("evaluate", "evaluating configurations"):
         posed = study.pose(problem)
     refuse_too_large(posed.question, study.where)

@@ -277,8 +277,8 @@ class Study:
     ) -> dict[str, tuple[Option, Placed]]:
         """Every option of a workload that no constraint excludes."""
         whole = self.takes_whole_servers(part.case, problem, granted)
-        lost = spares(part.case.workload, problem.fleet).count
-        return options(part.evaluation, lots, self.admitted(part, problem, granted), whole, lost=lost)
+        kept = spares(part.case.workload, problem.fleet)
+        return options(part.evaluation, lots, self.admitted(part, problem, granted), whole, spares=kept)
 
     def admitted(self, part: Evaluated, problem: Problem, granted: Granted = NOTHING) -> BoolArray:
         """Candidates of a workload that no constraint excludes, the lifted ones aside."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.candidates.counted import Ranged, best_by_number
 from planner.schema.candidates import BoolArray, Candidates, Lot
-from planner.schema.choice import Option, Role, Supply
+from planner.schema.choice import NO_SPARES, Option, Role, Spares, Supply
 from planner.schema.configuration import Configuration
 from planner.schema.evaluation import Evaluation
 
@@ -51,7 +51,7 @@ def options(
     admitted: BoolArray,
     whole_servers: bool,
     every: bool = False,
-    lost: int = 0,
+    spares: Spares = NO_SPARES,
 ) -> dict[str, tuple[Option, Placed]]:
     """The options of one workload, by id.
 
@@ -67,7 +67,7 @@ def options(
         admitted: candidates that no constraint excludes.
         whole_servers: a replica larger than one server takes whole servers.
         every: keep those too that a better one in the same room stands for (to explain, not to solve).
-        lost: replicas of an option that may be lost.
+        spares: what may be lost.
     """
     rooms: dict[tuple[int, int, int, int], list[int]] = {}
     candidates = evaluation.candidates
@@ -84,16 +84,23 @@ def options(
         gpus = candidates.configurations[configuration].gpus
         rooms.setdefault((lot, gpus, units, configuration if every else -1), []).append(configuration)
     found = {}
-    for (lot, _, units, _), members in rooms.items():
+    for (lot, gpus, units, _), members in rooms.items():
         variants = evaluation.variants
         if variants is None:
             ranged = [Ranged(min(members, key=rank.__getitem__))]
         else:
+            lost = _lost(spares, lots[lot], gpus)
             ranged = best_by_number(variants, sorted(members, key=rank.__getitem__), lost)
         for taken in ranged:
             option = _option(evaluation, lots[lot], taken, units, whole_servers)
             found[option.id] = (option, Placed(evaluation.workload.name, taken.candidate, lot))
     return dict(sorted(found.items()))
+
+
+def _lost(spares: Spares, lot: Lot, gpus: int) -> int:
+    """Replicas of one option that may be lost; of zones and providers nobody knows how many."""
+    full = max(1, lot.unit_gpus // gpus) if spares.kind == "servers" else 1
+    return spares.count * full
 
 
 def _ranks(evaluation: Evaluation, admitted: BoolArray) -> dict[int, int]:

@@ -108,6 +108,9 @@ class Spares:
     count: int = 0
 
 
+NO_SPARES = Spares()
+
+
 @dataclass(frozen=True)
 class PoolDemand:
     """What the replicas of one workload and role must carry."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from planner.schema.choice import (
+    NO_SPARES,
     Coupling,
     LossShares,
     Objective,
@@ -111,9 +112,6 @@ class Deferrable:
     arrivals: tuple[Fraction, ...]
     deadline: int
     """Periods, at least 1, at most all."""
-
-
-NO_SPARES = Spares()
 
 
 @dataclass(frozen=True)

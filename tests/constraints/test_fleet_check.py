@@ -11,9 +11,8 @@ import pytest
 
 from planner.constraints.fleet_check import bill, broken
 from planner.constraints.fleet_check_waiting import in_time
-from planner.schema.choice import Coupling, LossShares, Option, Share, Spares
+from planner.schema.choice import NO_SPARES, Coupling, LossShares, Option, Share, Spares
 from planner.schema.fleet import (
-    NO_SPARES,
     Api,
     Budget,
     Changes,

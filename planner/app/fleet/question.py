@@ -9,6 +9,7 @@ from fractions import Fraction
 from planner.app.fleet.hours import deferrable, factors, periods_of
 from planner.app.fleet.market import budgets_of, hosts_of, lines_of, quotas_of, starts_of
 from planner.app.fleet.places import at_their_places
+from planner.errors import Fault, InputError
 from planner.schema.catalog_index import folded
 from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
 from planner.schema.fleet import (
@@ -45,6 +46,9 @@ def fleet_question(
         today_gpus: GPUs of today's fleet by type, where changes are limited.
         slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
         arriving_rps: exact mean rate of work that may wait, by workload; absent: the rate of ``peaks_rps``.
+
+    Raises:
+        InputError: zones or providers that may be lost, and a supply that names none.
     """
     periods = periods_of(problem)
     hosts, options = hosts_of(question, slices or {})
@@ -85,6 +89,7 @@ def fleet_question(
         apis=tuple(apis),
         starts=starts_of(problem.fleet, lines),
     )
+    _refuse_unnamed_places(found)
     return at_their_places(_with_spares(found))
 
 
@@ -126,6 +131,32 @@ def _sites(workload: Workload, lines: Sequence[Line]) -> tuple[Site, ...] | None
         providers = {folded(name) for name in workload.providers}
         checks.append(lambda site: folded(site.provider) in providers)
     return tuple(sorted({line.site for line in lines if all(check(line.site) for check in checks)}))
+
+
+def _refuse_unnamed_places(question: FleetProblem) -> None:
+    faults = []
+    for demand in question.demands:
+        kind = demand.spares.kind
+        if kind not in ("zones", "providers") or not demand.spares.count:
+            continue
+        sites = {
+            site
+            for option in question.options
+            if option.pool == demand.pool
+            for site in question.sites_of(option)
+        }
+        if sites and not any(any(site.part(kind)) for site in sites):
+            named = "provider" if kind == "providers" else "provider, region or zone"
+            faults.append(
+                Fault(
+                    f"workload {demand.workload}", f"redundancy.{kind}",
+                    f"GPUs of which nobody says where they stand: no {kind[:-1]} is known that could be lost",
+                    f"fleet.supply with the {named} of its lines, or the offers of the price lists",
+                    f"redundancy: {{replicas: {demand.spares.count}}}",
+                )
+            )  # fmt: skip
+    if faults:
+        raise InputError(faults)
 
 
 def _with_spares(question: FleetProblem) -> FleetProblem:

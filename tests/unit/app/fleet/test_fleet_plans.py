@@ -272,3 +272,49 @@ def test_a_bucket_that_nobody_serves_is_named(tmp_path):
     assert plan.status == "infeasible"
     session = Session.load(tmp_path / "fleet.yaml")
     assert session.relax().conflicts == (("unservable:chat/long",),)
+
+
+SPARED = {"replicas": 6, "per_option": 6, "servers": 9}
+"""Replicas of two GPUs, 5 req/s each, for 25 req/s, by what may be lost: four share a server of eight."""
+
+
+@pytest.mark.parametrize("inside", ["fleet", "workload"])
+@pytest.mark.parametrize(("form", "replicas"), SPARED.items())
+def test_every_form_of_redundancy_stands_in_the_fleet_and_in_a_workload(tmp_path, form, replicas, inside):
+    workload = {"name": "w", "demand": {"peak_rps": 25}}
+    fleet = {
+        "headroom": {"capacity": "0 %"}, "prices": {"g": "1 USD/h"}, "purchase": "node", "node_size": 8,
+    }  # fmt: skip
+    (fleet if inside == "fleet" else workload)["redundancy"] = {form: 1}
+    problem = {"name": "p", "workers": "workers.csv", "workloads": [workload], "fleet": fleet}
+    plan = planned(tmp_path, problem, "option,gpu,gpus,max_rps\na,g,2,5\n")
+    assert (plan.status, [pool.replicas for pool in plan.pools]) == ("optimal", [replicas])
+    hourly = copy.deepcopy(problem)
+    hourly["workloads"][0]["demand"] = {"hourly_rps": [25, 10]}
+    day = planned(tmp_path, hourly, "option,gpu,gpus,max_rps\na,g,2,5\n")
+    assert (day.status, [pool.replicas for pool in day.pools]) == ("optimal", [replicas])
+
+
+@pytest.mark.parametrize("form", ["zones", "providers"])
+def test_places_that_may_be_lost_have_names(tmp_path, form):
+    """Five replicas in one place are lost together: as many again stand in another."""
+    lines = [
+        {"gpu": "g", "term": "on_demand", "usd_per_gpu_h": 1, "provider": name, "zone": name} for name in "ab"
+    ]
+    workload = {"name": "w", "demand": {"peak_rps": 25}, "redundancy": {form: 1}}
+    fleet = {"headroom": {"capacity": "0 %"}, "supply": lines}
+    problem = {"name": "p", "workers": "workers.csv", "workloads": [workload], "fleet": fleet}
+    plan = planned(tmp_path, problem, "option,gpu,gpus,max_rps\na,g,2,5\n")
+    assert (plan.status, sum(pool.replicas for pool in plan.pools)) == ("optimal", 10)
+    fleet["supply"] = [{"gpu": "g", "term": "on_demand", "usd_per_gpu_h": 1}]
+    with pytest.raises(InputError, match=rf"redundancy\.{form}: found GPUs of which nobody says where"):
+        planned(tmp_path, problem, "option,gpu,gpus,max_rps\na,g,2,5\n")
+
+
+@pytest.mark.parametrize("hours", [[25], [25, 10]])
+def test_servers_that_nobody_buys_cannot_be_lost(tmp_path, hours):
+    workload = {"name": "w", "demand": {"hourly_rps": hours}, "redundancy": {"servers": 1}}
+    fleet = {"prices": {"g": "1 USD/h"}}
+    problem = {"name": "p", "workers": "workers.csv", "workloads": [workload], "fleet": fleet}
+    with pytest.raises(InputError, match=r"workload w: redundancy\.servers: found g that is not bought"):
+        planned(tmp_path, problem, "option,gpu,gpus,max_rps\na,g,2,5\n")
