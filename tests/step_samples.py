@@ -195,6 +195,8 @@ VALUES = {
     "expert_half_tokens": 2.0,
     "expert_efficiency": 0.5,
     "expert_imbalance": 0.25,
+    "expert_chance": 1.0,
+    "expert_row_passes": 5.0,
     "decode_attention_efficiency": 0.25,
     "prefill_attention_efficiency": 0.5,
     "elementwise_passes": 10.0,

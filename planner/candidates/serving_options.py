@@ -82,6 +82,7 @@ def expert_traffic(workload: Workload, catalog: Catalog) -> ExpertTraffic:
         capacity_ratio=None if capacity is None else float(capacity),
         dispatch_bytes=options.dispatch_bytes,
         combine_bytes=options.combine_bytes,
+        start_s=options.all_to_all_start_s,
     )
 
 

@@ -19,6 +19,11 @@ def experts_per_gpu(experts: Floats, expert_parallel: Floats) -> Floats:
     return share
 
 
+def expert_shards(stage_gpus: Floats, expert_parallel: Floats) -> Floats:
+    """GPUs that share each expert: ``m = n / ep``. Where ranks hold whole experts, 1."""
+    return np.maximum(np.asarray(stage_gpus) / expert_parallel, 1.0)
+
+
 def gpus_per_stage(tensor_parallel: Floats, attention_ranks: Floats) -> Floats:
     """GPUs that hold one pipeline stage: ``n = t g``."""
     return tensor_parallel * attention_ranks

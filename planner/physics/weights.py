@@ -21,15 +21,21 @@ def padded_size(size: ArrayLike, multiple: ArrayLike) -> Floats:
 
 
 def expert_matrix_values(
-    hidden_size: ArrayLike, intermediate_size: ArrayLike, matrices: ArrayLike, multiple: ArrayLike
+    hidden_size: ArrayLike,
+    intermediate_size: ArrayLike,
+    matrices: ArrayLike,
+    multiple: ArrayLike,
+    shard_gpus: ArrayLike = 1.0,
 ) -> Floats:
-    """Values stored for one expert, its inner side padded: ``matrices h ceil(i / m) m``.
+    """Values stored for one expert, its inner side padded in each shard: ``matrices h g ceil(i / (g m)) m``.
 
     The kernels of block-scaled formats want the inner side in whole tiles, so 2,880 becomes 3,072 where
-    the multiple is 256. The padding takes memory and reading time; no FLOP count includes it.
+    the multiple is 256, and 4,096 where it is cut over eight GPUs. The padding takes memory and reading
+    time; no FLOP count includes it.
     """
     outer = np.asarray(matrices, dtype=np.float64) * np.asarray(hidden_size, dtype=np.float64)
-    return outer * padded_size(intermediate_size, multiple)
+    cut = np.asarray(shard_gpus, dtype=np.float64)
+    return outer * cut * padded_size(np.asarray(intermediate_size, dtype=np.float64) / cut, multiple)
 
 
 def kv_share_per_rank(kv_heads: ArrayLike, tensor_parallel: ArrayLike) -> Floats:

@@ -37,17 +37,19 @@ class ExpertTraffic:
     """How tokens reach experts that are spread over GPUs."""
 
     imbalance_ratio: float | None = None
-    """Tokens of the hottest rank over the mean; None: the calibration's further time."""
+    """Tokens of the hottest rank over the mean; None: chance, and the calibration's skew."""
     capacity_ratio: float | None = None
     """Tokens that a rank has room for over the mean; None: as many as come."""
     dispatch_bytes: float = 1.0
-    """Bytes of one hidden value on its way to an expert on another server."""
+    """Bytes of one hidden value on its way to an expert on another GPU."""
     combine_bytes: float = 2.0
     """And on its way back."""
+    start_s: float = 2e-5
+    """Until the first bytes of a dispatch or a combine arrive, where tokens go to their experts alone."""
 
 
 AS_FITTED = ExpertTraffic()
-"""Nothing stated: the calibration's further time of the fullest rank, and no cap."""
+"""Nothing stated: chance and the calibration's skew on the hottest rank, and no cap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,3 +74,4 @@ class ServingOptions(_Judged):
     vocabulary_padding_tokens: float
     dispatch_bytes: float
     combine_bytes: float
+    all_to_all_start_s: float

@@ -75,6 +75,7 @@ class PreparedSpecs:
             coefficients=coefficient_rows(columns),
             shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
             has_adapters=bool(np.any(columns["adapters"] > 0.0)),
+            spreads_experts=bool(np.any(columns["ep"] > 1.0)),
         )
 
 

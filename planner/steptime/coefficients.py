@@ -5,11 +5,13 @@ prompts that finish, all per replica, the time of a step with ``T = m D + P`` to
 
 ``constant + per_token T + per_sequence D + per_finishing F
 + D (decode_full c + decode_window min(c, w)) + P (prefill_full c_p + prefill_window min(c_p, w))
-+ R(a1 T + a0, ab) + R(m1 T + m0, mb) + R(e1 T + e2 u, eb u) + R(h1 (m D + F) + h0, hb)
++ R(a1 T + a0, ab) + R(m1 T + m0, mb) + R(e1 H + e2 U, eb U) + e3 H + R(h1 (m D + F) + h0, hb)
 + R(l1 T + l2 v, lb v)``
 
-with ``u = -expm1(missed T)`` of the experts and ``v = -expm1(unused (D+F))`` of the adapters (the last term
-only where some are served), and no less than ``floor``. Everything linear in time is summed beforehand,
+with ``H = min(h T + c sqrt(T), C T)`` and ``U = min(u + d sqrt(u (1 - u)), 1)`` of the hottest rank
+(``T`` and ``u`` where no experts are spread), ``u = -expm1(missed T)`` of the experts and
+``v = -expm1(unused (D+F))`` of the adapters (the last term only where some are served), and no less than
+``floor``. Everything linear in time is summed beforehand,
 pipeline stages and ranks are folded in, and every operator keeps its own roofline ``R``.
 `planner.steptime.parts` states the same formulas operator by operator; a test proves that both agree.
 """
@@ -43,6 +45,11 @@ NAMES = (
     "expert_touched",
     "expert_memory",
     "expert_missed",
+    "expert_hot",
+    "expert_row_chance",
+    "expert_capacity",
+    "expert_hit_chance",
+    "expert_row",
     "head_row",
     "head_zero",
     "head_memory",
@@ -93,18 +100,27 @@ def _gemms(c: SimpleNamespace) -> dict[str, FloatArray]:
 
 
 def _experts(c: SimpleNamespace) -> dict[str, FloatArray]:
-    worst = c.pp * np.where(c.attention_dp > 1, 1.0 + c.expert_imbalance, 1.0)
-    row_s = 2.0 * c.expert_params * c.stage_moe_layers / (c.stage_gpus * c.expert_flops_per_s)
-    all_s = (
-        c.stage_moe_layers
-        * c.layer_experts_bytes
-        / (c.stage_gpus * c.memory_bytes_per_s * c.memory_efficiency)
+    held = c.expert_held_fraction / c.expert_shards
+    row_s = 2.0 * c.expert_params * c.stage_moe_layers * held / c.expert_flops_per_s
+    moved = moe.row_bytes(
+        1.0,
+        c.experts_per_token,
+        c.expert_held_fraction,
+        c.hidden_size,
+        c.expert_row_passes,
+        operators.BYTES_PER_ACTIVATION,
     )
+    all_s = c.stage_moe_layers * c.layer_experts_bytes * held / (c.memory_bytes_per_s * c.memory_efficiency)
     return {
-        "expert_token": worst * row_s * c.experts_per_token / c.pp * c.expert_hot_ratio,
-        "expert_touched": worst * row_s * c.expert_half_tokens * c.experts,
-        "expert_memory": worst * all_s,
+        "expert_token": row_s * c.experts_per_token,
+        "expert_touched": c.pp * row_s * c.expert_half_tokens * c.experts,
+        "expert_memory": c.pp * all_s,
         "expert_missed": moe.log_missed(c.experts, c.experts_per_token) / c.pp * c.expert_hot_ratio,
+        "expert_hot": c.expert_hot_ratio,
+        "expert_row_chance": c.expert_row_spread * np.sqrt(c.expert_hot_ratio * c.pp),
+        "expert_capacity": c.expert_capacity_ratio,
+        "expert_hit_chance": c.expert_hit_spread,
+        "expert_row": roofline.memory_s(c.stage_moe_layers * moved, c.memory_bytes_per_s),
     }
 
 

@@ -7,45 +7,85 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.physics import adapters, collectives, kernels, moe
+from planner.physics import adapters, collectives, kernels, moe, parallelism
 from planner.physics.arrays import FloatArray
+from planner.schema.candidates import BoolArray
 from planner.schema.configuration import AdapterSlots, Configuration
 from planner.schema.facts import ModelFacts
+from planner.steptime.interning import Numbers
 from planner.steptime.splitting import heads_divide
 from planner.steptime.stage_columns import attention_columns, weight_columns
 from planner.steptime.table import Columns, ConfigurationTable
 
 
 def expert_columns(table: ConfigurationTable) -> Columns:
-    """Load of the hottest rank and bytes of the exchange, where whole experts are spread over GPUs."""
-    spread = table.ep > 1
-    imbalance = table.experts.column(lambda e: e.imbalance_ratio or 1.0)
-    capacity = table.experts.column(lambda e: e.capacity_ratio or np.inf)
-    hottest = np.where(spread, moe.hottest_ratio(imbalance, capacity), 1.0)
-    wide = table.spans_servers & (table.attention_dp > 1) & (table.stage_gpus > table.node_gpus)
-    # Inside a server every rank gets all tokens, hot or not; over servers each gets those of its experts.
-    padding = np.where(spread & np.isfinite(capacity), capacity, np.where(wide, hottest, 1.0))
-    copies = collectives.spread_copies(table.fact("experts_per_token"), table.stage_gpus)
-    elements = table.experts.column(lambda e: e.dispatch_bytes + e.combine_bytes)
-    remote = np.where(wide, 1.0 - table.node_gpus / table.stage_gpus, 0.0)
-    one = collectives.all_to_all_bytes(
-        1.0, table.fact("hidden_size"), elements, copies, remote, table.stage_gpus
-    )
-    buffers = moe.buffer_bytes(
-        table.batched_tokens * table.attention_dp,
-        table.fact("experts_per_token"),
-        padding,
-        table.fact("hidden_size"),
-        elements,
-        table.stage_gpus,
-    )
-    buffered = (table.fact("experts") > 0) & spread & (wide | np.isfinite(capacity))
+    """What the fullest rank holds and may be sent, and bytes of the exchange, where experts are spread."""
+    experts = np.maximum(table.fact("experts"), 1.0)
+    held = parallelism.experts_per_gpu(experts, table.ep) / experts
+    most = moe.largest_ratio(experts, table.fact("experts_per_token"), held)
     return {
-        "expert_hot_ratio": hottest,
-        "exchange_padding_ratio": padding,
-        "all_to_all_token_bytes": np.asarray(one),
+        "expert_held_fraction": np.asarray(held),
+        "expert_shards": table.expert_shards,
+        "expert_capacity_ratio": np.minimum(_accepted_ratio(table), most),
+        **_exchange_columns(table),
+    }
+
+
+def _exchange_columns(table: ConfigurationTable) -> Columns:
+    """Bytes of one token, and of the buffers of the largest step."""
+    used, hidden = table.fact("experts_per_token"), table.fact("hidden_size")
+    elements = table.experts.column(lambda e: e.dispatch_bytes + e.combine_bytes)
+    copies = collectives.spread_copies(used, table.stage_gpus)
+    elsewhere = 1.0 - np.where(table.leaves_server, table.node_gpus, 1.0) / table.stage_gpus
+    one = collectives.all_to_all_bytes(1.0, hidden, elements, copies, elsewhere, table.stage_gpus)
+    accepted = _accepted_ratio(table)
+    room = np.where(np.isfinite(accepted), accepted, _stated_ratio(table))
+    tokens = table.batched_tokens * table.attention_dp
+    buffers = moe.buffer_bytes(tokens, used, room, hidden, elements, table.stage_gpus)
+    buffered = (table.fact("experts") > 0) & (table.all_to_all | np.isfinite(accepted))
+    return {
+        "all_to_all_token_bytes": np.where(table.all_to_all, one, 0.0),
         "exchange_buffer_bytes": np.where(buffered, buffers, 0.0),
     }
+
+
+def load_columns(table: ConfigurationTable, imbalance: FloatArray, chance: FloatArray) -> Columns:
+    """How far skewed routing and chance take the hottest rank above the mean, and room of the exchange.
+
+    Args:
+        table: the configurations.
+        imbalance: skew that the calibration adds where the problem does not state the load.
+        chance: share of what even draws would add by chance that step times show.
+    """
+    experts, used = np.maximum(table.fact("experts"), 1.0), table.fact("experts_per_token")
+    held = parallelism.experts_per_gpu(experts, table.ep) / experts
+    # A stated load of the hottest rank was measured: chance is in it.
+    deviations = np.where(_stated(table), 0.0, chance * Numbers(table.ep).column(moe.largest_deviation))
+    accepted = _accepted_ratio(table)
+    asked = np.where(_stated(table), _stated_ratio(table), 1.0 + imbalance)
+    hottest = np.where(table.ep > 1, moe.hottest_ratio(asked, accepted), 1.0)
+    # Where every rank gathers all tokens it does not matter which are hot.
+    sent = np.where(table.all_to_all, hottest, 1.0)
+    return {
+        "expert_row_spread": np.asarray(moe.row_spread(experts, used, held, deviations)),
+        "expert_hit_spread": np.asarray(moe.hit_spread(experts, held, deviations)),
+        "expert_hot_ratio": hottest,
+        "exchange_padding_ratio": np.where(np.isfinite(accepted), accepted, sent),
+    }
+
+
+def _stated(table: ConfigurationTable) -> BoolArray:
+    """The problem states the load of the hottest rank."""
+    return table.experts.column(lambda e: float(e.imbalance_ratio is not None)) > 0.0
+
+
+def _stated_ratio(table: ConfigurationTable) -> FloatArray:
+    return table.experts.column(lambda e: e.imbalance_ratio or 1.0)
+
+
+def _accepted_ratio(table: ConfigurationTable) -> FloatArray:
+    """Tokens that a rank accepts over the mean; infinite without a cap, and where experts are not spread."""
+    return np.where(table.ep > 1, table.experts.column(lambda e: e.capacity_ratio or np.inf), np.inf)
 
 
 def adapter_columns(table: ConfigurationTable) -> Columns:

@@ -126,18 +126,41 @@ def _gemm(
 
 
 def _experts(s: StepSpecs, stage_tokens: Floats) -> _Cost:
-    hot_tokens = stage_tokens * s.expert_hot_ratio
-    touched = moe.touched_fraction(hot_tokens, s.experts, s.experts_per_token)
-    rows = moe.routed_rows(hot_tokens, s.experts, s.experts_per_token, touched, s.expert_half_tokens)
+    """Those of the hottest rank: the layer waits for it."""
+    touched = moe.hottest_touched(
+        moe.touched_fraction(stage_tokens * s.expert_hot_ratio, s.experts, s.experts_per_token),
+        s.expert_hit_spread,
+    )
+    tokens = moe.hottest_tokens(
+        stage_tokens, s.expert_hot_ratio, s.expert_row_spread, s.expert_capacity_ratio
+    )
+    rows = moe.routed_rows(
+        tokens, s.experts, s.experts_per_token, touched, s.expert_half_tokens, s.expert_held_fraction
+    )
     work_flops, read_bytes = moe.routed_work(
-        rows, s.stage_moe_layers, s.expert_params, s.layer_experts_bytes, touched, s.stage_gpus
+        rows,
+        s.stage_moe_layers,
+        s.expert_params,
+        s.layer_experts_bytes,
+        touched,
+        s.expert_held_fraction,
+        s.expert_shards,
     )
-    worst = np.where(s.attention_dp > 1, 1.0 + s.expert_imbalance, 1.0)
-    return _combined(
+    moved = moe.row_bytes(
+        tokens,
+        s.experts_per_token,
+        s.expert_held_fraction,
+        s.hidden_size,
+        s.expert_row_passes,
+        operators.BYTES_PER_ACTIVATION,
+    )
+    cost = _combined(
         s,
-        worst * work_flops / s.expert_flops_per_s,
-        worst * roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.memory_efficiency),
+        work_flops / s.expert_flops_per_s,
+        roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.memory_efficiency),
     )
+    rows_s = roofline.memory_s(s.stage_moe_layers * moved, s.memory_bytes_per_s)
+    return _Cost(cost.time_s + rows_s, cost.compute_s, cost.memory_s + rows_s)
 
 
 def _decode_attention(s: StepSpecs, sequences: Floats, context_tokens: Floats) -> _Cost:

@@ -10,6 +10,7 @@ from planner.schema.catalog import Accelerator, Calibration, Engine, NumberForma
 from planner.schema.facts import ModelFacts
 from planner.steptime import rates
 from planner.steptime.interning import Interned, Numbers, by_distinct
+from planner.steptime.option_columns import load_columns
 from planner.steptime.table import Columns, ConfigurationTable
 
 PLAIN = (
@@ -17,7 +18,7 @@ PLAIN = (
     "kv_efficiency",
     "gemm_half_tokens",
     "expert_half_tokens",
-    "expert_imbalance",
+    "expert_row_passes",
     "decode_attention_efficiency",
     "prefill_attention_efficiency",
     "elementwise_passes",
@@ -36,8 +37,11 @@ def calibration_columns(table: ConfigurationTable) -> Columns:
         rates.parameter, "memory_efficiency"
     ) * table.architecture_factor("memory_efficiency")
     columns["kv_efficiency"] *= table.architecture_factor("memory_efficiency")
-    stated = table.experts.column(lambda experts: float(experts.imbalance_ratio is not None)) > 0.0
-    columns["expert_imbalance"] = np.where(stated, 0.0, columns["expert_imbalance"])
+    columns |= load_columns(
+        table,
+        table.calibrated(rates.parameter, "expert_imbalance"),
+        table.calibrated(rates.parameter, "expert_chance"),
+    )
     columns["kernel_overhead_s"] = (
         launch * table.calibrated(rates.parameter, "layer_overhead_s") / kernels.REFERENCE
     )
@@ -134,7 +138,7 @@ def link_columns(table: ConfigurationTable) -> Columns:
     """Rate and latency of tensor-parallel, exchange and pipeline traffic.
 
     A group that is larger than its server talks at the slower of link and network, and waits for the
-    network's latency besides.
+    network's latency besides. Sending tokens to the GPUs of their experts starts later than an all-reduce.
     """
     efficiency = table.calibrated(rates.parameter, "link_efficiency")
     network = np.where(table.spans_servers, table.network_bytes_per_s * efficiency, np.inf)
@@ -149,5 +153,7 @@ def link_columns(table: ConfigurationTable) -> Columns:
         )
         crosses = table.spans_servers & ((ranks > table.node_gpus) | (name == "stage")) & (ranks > 1)
         columns[f"{name}_bytes_per_s"] = np.where(crosses, np.minimum(rate, network), rate)
+        if name == "exchange":
+            latency = np.where(table.all_to_all, table.experts.column(lambda e: e.start_s), latency)
         columns[f"{name}_latency_s"] = latency + np.where(crosses, table.network_latency_s, 0.0)
     return columns

@@ -6,6 +6,9 @@ from dataclasses import dataclass, fields
 
 from planner.physics.arrays import FloatArray, IntArray
 
+_OF_ALL = ("shared_exponent", "has_adapters", "spreads_experts")
+"""Fields that are no columns."""
+
 
 @dataclass(frozen=True)
 class StepSpecs:
@@ -39,12 +42,22 @@ class StepSpecs:
     expert_params: FloatArray
     layer_experts_bytes: FloatArray
     """All routed experts of one layer, padding included."""
+    expert_held_fraction: FloatArray
+    """Share of the experts that the fullest expert-parallel rank holds."""
+    expert_shards: FloatArray
+    """GPUs that share each expert."""
     expert_hot_ratio: FloatArray
-    """Tokens of the hottest rank over the mean, where the problem states it; else 1."""
+    """Tokens of the hottest rank over the mean for skewed routing; 1 where experts are not spread."""
+    expert_capacity_ratio: FloatArray
+    """Tokens that can reach a rank, or that it accepts, over the mean."""
+    expert_row_spread: FloatArray
+    """What chance adds to the rows of the hottest rank, per square root of a token."""
+    expert_hit_spread: FloatArray
+    """What chance adds to the share of its experts that the fullest rank reads."""
     exchange_padding_ratio: FloatArray
     """Room of the exchange for one rank over its mean."""
     all_to_all_token_bytes: FloatArray
-    """What one GPU sends over the network for one token of the replica and layer; 0 inside a server."""
+    """What one GPU sends for one token of the replica and layer, where tokens go to their experts alone."""
     windowed_fraction: FloatArray
     """Share of attention layers that read a window or the top k."""
     window_tokens: FloatArray
@@ -77,7 +90,8 @@ class StepSpecs:
     kv_efficiency: FloatArray
     gemm_half_tokens: FloatArray
     expert_half_tokens: FloatArray
-    expert_imbalance: FloatArray
+    expert_row_passes: FloatArray
+    """Passes of a GPU over the hidden states of the rows of its experts."""
     decode_attention_efficiency: FloatArray
     prefill_attention_efficiency: FloatArray
     elementwise_passes: FloatArray
@@ -132,6 +146,8 @@ class StepSpecs:
     """The overlap exponent where all configurations share it."""
     has_adapters: bool
     """Some configuration serves adapters."""
+    spreads_experts: bool
+    """Some configuration has whole experts on its ranks."""
 
     def __len__(self) -> int:
         """Number of configurations."""
@@ -142,6 +158,6 @@ class StepSpecs:
         columns = {
             field.name: getattr(self, field.name)[..., rows]
             for field in fields(self)
-            if field.name not in ("shared_exponent", "has_adapters")
+            if field.name not in _OF_ALL
         }
-        return StepSpecs(**columns, shared_exponent=self.shared_exponent, has_adapters=self.has_adapters)
+        return StepSpecs(**columns, **{name: getattr(self, name) for name in _OF_ALL})

@@ -9,7 +9,7 @@ from planner.physics import memory, parallelism
 from planner.physics.weights import kv_bytes_per_token, kv_share_per_rank
 from planner.schema.catalog import NumberFormat
 from planner.schema.facts import ModelFacts
-from planner.steptime.interning import by_distinct
+from planner.steptime.interning import Numbers, by_distinct
 from planner.steptime.table import Columns, ConfigurationTable
 from planner.steptime.weights import weight_parts
 
@@ -34,12 +34,14 @@ def shape_columns(table: ConfigurationTable) -> Columns:
 def weight_columns(table: ConfigurationTable) -> Columns:
     """Parameters and bytes that a stage reads in a step, and the weights that the fullest GPU stores.
 
-    ``(attention + dense + shared + ends) / t + routed / (t g) + norms + routers``: attention-data-parallel
-    ranks replicate all but the routed experts; norms and routers are replicated on every GPU. ``ends`` is
-    the embedding and the head, the larger of the two with several stages.
+    ``(attention + dense + shared + ends) / t + f routed / m + norms + routers``: attention-data-parallel
+    ranks replicate all but the routed experts; norms and routers are replicated on every GPU. Of the
+    experts a GPU holds the share f of its expert-parallel rank (whole ones, so the fullest rank has
+    ``ceil(E / ep)``), one of ``m = t g / ep`` shards of each. ``ends`` is the embedding and the head, the
+    larger of the two with several stages.
     """
     (attention, dense, routed, shared, router, norms, other, embedding, head, vision) = by_distinct(
-        [table.model, table.weights, table.attention_weights], _part_bytes
+        [table.model, table.weights, table.attention_weights, Numbers(table.expert_shards)], _part_bytes
     )
     mixer = table.stage_fraction(table.fact("attention_layers") + table.fact("linear_layers"))
     dense_share = table.stage_fraction(table.fact("dense_layers"))
@@ -48,7 +50,7 @@ def weight_columns(table: ConfigurationTable) -> Columns:
     first, last = embedding + vision, np.where(head > 0, head, embedding)
     ends = np.where(table.pp > 1, np.maximum(first, last), first + head)
     experts = np.maximum(table.fact("experts"), 1.0)
-    fullest = parallelism.experts_per_gpu(experts, table.ep) * table.ep / experts
+    held = np.asarray(parallelism.experts_per_gpu(experts, table.ep) / experts)
     return {
         "attention_params": mixer * table.model.column(_mixer_params),
         "attention_bytes": mixer * attention,
@@ -60,7 +62,7 @@ def weight_columns(table: ConfigurationTable) -> Columns:
         "mlp_bytes": mlp_bytes + moe_share * router,
         "layer_experts_bytes": routed / np.maximum(table.fact("moe_layers"), 1.0),
         "weight_bytes": (mixer * attention + mlp_bytes + ends) / table.tp
-        + moe_share * fullest * routed / table.stage_gpus
+        + moe_share * held * routed / table.expert_shards
         + norms / table.pp
         + moe_share * router,
     }
@@ -77,8 +79,10 @@ def _shared_params(model: ModelFacts) -> int:
     return model.moe_layers * (model.shared_params_per_moe_layer + model.router_params_per_moe_layer)
 
 
-def _part_bytes(model: ModelFacts, weights: NumberFormat, attention: NumberFormat) -> tuple[float, ...]:
-    parts = weight_parts(model, weights, attention)
+def _part_bytes(
+    model: ModelFacts, weights: NumberFormat, attention: NumberFormat, expert_shards: int
+) -> tuple[float, ...]:
+    parts = weight_parts(model, weights, attention, expert_shards)
     return (
         parts.attention_bytes,
         parts.dense_mlp_bytes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.physics import roofline
+from planner.physics import moe, roofline
 from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.steptime.coefficients import ADAPTER_ROWS
 from planner.steptime.parts import StepTimes, step_parts
@@ -112,6 +112,11 @@ def _block_s(
         expert_touched,
         expert_memory,
         expert_missed,
+        expert_hot,
+        expert_row_chance,
+        expert_capacity,
+        expert_hit_chance,
+        expert_row,
         head_row,
         head_zero,
         head_memory,
@@ -123,8 +128,12 @@ def _block_s(
     verified = decode_sequences * decode_tokens
     tokens = verified + prefill_tokens
     sampled = verified + finishing_prompts
-    touched = -np.expm1(expert_missed * tokens)
-    total_s = constant + per_token * tokens + per_finishing * finishing_prompts
+    hottest, touched = tokens, -np.expm1(expert_missed * tokens)
+    if specs.spreads_experts:
+        asked = expert_hot * tokens + expert_row_chance * np.sqrt(tokens)
+        hottest = np.minimum(asked, expert_capacity * tokens)
+        touched = moe.hottest_touched(touched, expert_hit_chance)
+    total_s = constant + per_token * tokens + per_finishing * finishing_prompts + expert_row * hottest
     total_s = total_s + decode_sequences * (
         per_sequence + decode_full * context_tokens + decode_window * np.minimum(context_tokens, window)
     )
@@ -136,7 +145,7 @@ def _block_s(
     for compute_s, memory_s in (
         (attention_token * tokens + attention_zero, attention_memory),
         (mlp_token * tokens + mlp_zero, mlp_memory),
-        (expert_token * tokens + expert_touched * touched, expert_memory * touched),
+        (expert_token * hottest + expert_touched * touched, expert_memory * touched),
         (head_row * sampled + head_zero, head_memory),
     ):
         total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)

@@ -15,6 +15,8 @@ from planner.steptime import rates
 from planner.steptime.interning import Interned, by_distinct
 
 Columns = dict[str, FloatArray]
+GATHERED_GPUS = 8
+"""Ranks on one board gather the tokens of all; engines send them apart in larger domains of a link."""
 
 
 class ConfigurationTable:
@@ -42,6 +44,12 @@ class ConfigurationTable:
         self.network_bytes_per_s = _column([c.network_bytes_per_s for c in configurations])
         self.network_latency_s = _column([c.network_latency_s for c in configurations])
         self.stage_gpus = np.asarray(parallelism.gpus_per_stage(self.tp, self.attention_dp))
+        self.expert_shards = np.asarray(parallelism.expert_shards(self.stage_gpus, self.ep))
+        self.leaves_server = self.spans_servers & (self.stage_gpus > self.node_gpus)
+        """The GPUs of a stage are in several servers."""
+        spread = (self.ep > 1) & (self.attention_dp > 1)
+        self.all_to_all = spread & (self.leaves_server | (self.stage_gpus > GATHERED_GPUS))
+        """Tokens are sent to the GPUs of their experts alone; smaller groups gather all on every GPU."""
 
     def recalibrated(self, calibration: Calibration) -> ConfigurationTable:
         """The same configurations, all under one calibration."""

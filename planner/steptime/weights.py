@@ -58,16 +58,19 @@ def attention_format(
 
 
 def weight_parts(
-    facts: ModelFacts, weights: NumberFormat, attention: NumberFormat | None = None
+    facts: ModelFacts, weights: NumberFormat, attention: NumberFormat | None = None, expert_shards: int = 1
 ) -> WeightParts:
-    """Bytes of the weights by part; ``attention`` is the format of attention where it differs."""
+    """Bytes of the weights by part; ``attention`` is the format of attention where it differs.
+
+    Each expert is cut over ``expert_shards`` GPUs, and padded on every one of them.
+    """
     bits, attention_bits = float(weights.bits), float((attention or weights).bits)
     mixers = facts.attention_layers * facts.attention_params_per_layer
     mixers += facts.linear_layers * facts.linear_params_per_layer
     return WeightParts(
         attention_bytes=_stored(mixers, attention_bits),
         dense_mlp_bytes=_stored(facts.dense_layers * facts.dense_mlp_params_per_layer, bits),
-        routed_bytes=facts.moe_layers * facts.experts * expert_bytes(facts, weights),
+        routed_bytes=facts.moe_layers * facts.experts * expert_bytes(facts, weights, expert_shards),
         shared_bytes=_stored(facts.moe_layers * facts.shared_params_per_moe_layer, bits),
         router_bytes=_stored(facts.moe_layers * facts.router_params_per_moe_layer, KEPT_BITS),
         norm_bytes=_stored(facts.norm_params, KEPT_BITS),
@@ -83,14 +86,14 @@ def weight_bytes(facts: ModelFacts, weights: NumberFormat, attention: NumberForm
     return weight_parts(facts, weights, attention).total_bytes
 
 
-def expert_bytes(facts: ModelFacts, weights: NumberFormat) -> float:
-    """Bytes of one routed expert: padded matrices in the format, biases in 16 bit."""
+def expert_bytes(facts: ModelFacts, weights: NumberFormat, shards: int = 1) -> float:
+    """Bytes of one routed expert: matrices in the format, padded in each shard, and biases in 16 bit."""
     matrix = facts.expert_hidden_size * facts.expert_intermediate_size
     if matrix == 0:
         return 0.0
     matrices, biases = divmod(facts.expert_params, matrix)
     values = bytes_of.expert_matrix_values(
-        facts.expert_hidden_size, facts.expert_intermediate_size, matrices, weights.expert_multiple
+        facts.expert_hidden_size, facts.expert_intermediate_size, matrices, weights.expert_multiple, shards
     )
     return float(bytes_of.stored_bytes(values, float(weights.bits))) + _stored(biases, KEPT_BITS)
 

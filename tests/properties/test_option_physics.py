@@ -41,6 +41,8 @@ def options(draw):
                 {"tp": 2},
                 {"pp": 2},
                 {"attention_dp": 4, "ep": 4},
+                {"tp": 8, "ep": 8},
+                {"tp": 4, "ep": 2, "pp": 2},
                 {"attention_dp": 16, "ep": 16, "spans_servers": True, "network_bytes_per_s": 1e10},
             ]
         )

@@ -83,8 +83,11 @@ def test_touched_experts_match_a_simulation():
 def test_rows_per_touched_expert():
     assert moe.tokens_per_touched_expert(1.0, 8.0, 2.0, 0.25) == 1.0
     assert moe.routed_rows(100.0, 8.0, 2.0, 1.0, 3.0) == 224.0  # 200 rows and 3 in each of 8 experts
-    flops, moved = moe.routed_work(200.0, 4.0, 1e6, 16e6, 0.5, 2.0)
-    assert (flops, moved) == (2 * 200 * 1e6 * 4 / 2, 4 * 0.5 * 16e6 / 2)
+    # A rank of a quarter of the experts, each of them on two GPUs.
+    assert moe.routed_rows(100.0, 8.0, 2.0, 1.0, 3.0, 0.25) == 56.0
+    flops, moved = moe.routed_work(56.0, 4.0, 1e6, 16e6, 0.5, 0.25, 2.0)
+    assert (flops, moved) == (2 * 56 * 1e6 * 4 / 2, 4 * 0.5 * 16e6 / 4 / 2)
+    assert moe.row_bytes(100.0, 2.0, 0.25, 1000.0, 3.0, 2.0) == 3 * 50 * 1000 * 2
 
 
 def test_collectives():

@@ -45,6 +45,8 @@ OPTIONS = [
     {"adapters": AdapterSlots(30, 8), "drafting": drafting(tokens=1), "tp": 2},
     {"ep": 4, "attention_dp": 4, "experts": ExpertTraffic(imbalance_ratio=1.5)},
     {"ep": 2, "tp": 2, "experts": ExpertTraffic(2.0, 1.25), "drafting": drafting()},
+    {"ep": 8, "tp": 8},
+    {"ep": 2, "tp": 4, "pp": 2},
     {"ep": 16, "attention_dp": 16, "spans_servers": True, "network_bytes_per_s": 1e10},
     {"pp": 2, "adapters": AdapterSlots(5, 4)},
 ]
@@ -148,6 +150,7 @@ def test_the_hottest_rank_sets_the_time_of_the_experts():
         touched = 1 - 0.75**tokens
         rows = tokens * 2 + 2 * 8 * touched
         expected = 2 * rows * 3e6 * 4 / 4 / 2.5e13 + 4 * 8 * touched * 6e6 / 4 / 5e11
+        expected += 4 * 5 * tokens * 2 / 4 * 1000 * 2 / 1e12
         assert times.experts_s[0] == pytest.approx(expected)
     # Inside a server every rank gets all tokens anyway.
     assert hot.communication_s[0] == even.communication_s[0]
@@ -184,16 +187,16 @@ def test_experts_over_two_servers_talk_over_the_network():
         "spans_servers": True,
         "network_bytes_per_s": 1e10,
         "network_latency_s": 1e-5,
-        "experts": ExpertTraffic(dispatch_bytes=1.0, combine_bytes=2.0),
+        "experts": ExpertTraffic(1.0, None, dispatch_bytes=1.0, combine_bytes=2.0, start_s=3e-5),
     }
     wide = one(**wide_layout)
     times = step_time_s(wide, ZERO, 32.0, 100.0)
     copies = 16 * (1 - (15 / 16) ** 2)
     sent = 32 / 16 * copies * 0.5 * 1000 * 3
-    exchange_s = sent / (1e10 * 0.5) + 2 * (5e-6 + 1e-5)
+    exchange_s = sent / (1e10 * 0.5) + 2 * (3e-5 + 1e-5)
     assert times.communication_s[0] == pytest.approx(4 * exchange_s)
-    hot = samples.configuration(**wide_layout | {"experts": ExpertTraffic(1.5, None, 1.0, 2.0)})
-    hot_s = 1.5 * sent / (1e10 * 0.5) + 2 * (5e-6 + 1e-5)
+    hot = samples.configuration(**wide_layout | {"experts": ExpertTraffic(1.5, None, 1.0, 2.0, 3e-5)})
+    hot_s = 1.5 * sent / (1e10 * 0.5) + 2 * (3e-5 + 1e-5)
     assert step_time_s(build_specs([hot]), ZERO, 32.0, 100.0).communication_s[0] == pytest.approx(4 * hot_s)
     # One of eight experts on the fullest GPU; room for what a full step sends there: 2,048 tokens a rank.
     account = memory_account(wide, ZERO)
