@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from planner.app.one_configuration import (
-    Asked,
     Built,
     ask,
     build,
@@ -18,7 +17,6 @@ from planner.app.one_configuration import (
     median_policy,
     option_text,
     rule_title,
-    without_effect,
 )
 from planner.app.pools import latency_document, memory_document
 from planner.errors import input_error
@@ -102,7 +100,7 @@ def curve(
         "concurrency" if rps_max is None else "rate",
     )
     loads = _loads(replica, concurrency_max, rps_max)
-    return _answer(asked, built, replica, loads, rps_max, dict(slo_s or {}))
+    return _answer(built, replica, loads, rps_max, dict(slo_s or {}))
 
 
 def _refuse_gaps(osl: int, slo_s: Mapping[str, float]) -> None:
@@ -143,7 +141,6 @@ def _loads(replica: _Replica, concurrency_max: int | None, rps_max: float | None
 
 
 def _answer(
-    asked: Asked,
     built: Built,
     replica: _Replica,
     loads: FloatArray,
@@ -155,7 +152,6 @@ def _answer(
     knee = max(points, key=lambda point: point.power)
     item = built.candidates.configurations[0]
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
-    warnings += without_effect(asked)
     if knee is points[-1] and len(points) > 1:
         warnings.append("the knee is the last point: it may lie at a larger load")
     carried = points[-1].rate_rps

@@ -16,7 +16,6 @@ from planner.app.one_configuration import (
     median_policy,
     option_text,
     rule_title,
-    without_effect,
 )
 from planner.app.pools import latency_document, memory_document
 from planner.candidates.attributes import unpacked, weights_native
@@ -130,7 +129,6 @@ def _document(
     output = rate * asked.traffic.output_mean_tokens
     storage = asked.catalog.storage("local-nvme")
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
-    warnings += without_effect(asked)
     warnings += [] if weights_native(item) else [unpacked(item)]
     if rps is not None and (rate < rps * _CARRIED or float(load.concurrency[0]) >= full * _CARRIED):
         warnings.append(

@@ -142,7 +142,10 @@ def option_text(asked: Asked) -> str:
     """The choices in words, for a configuration that was never built."""
     precision = asked.workload.precision
     weights, kv = (precision.weights or ("",))[0], (precision.kv or ("",))[0]
-    return f"{asked.gpu.id} {asked.engine.id} {weights}+kv-{kv} tp{asked.tp} pp{asked.pp}"
+    ranks = [f"dp{asked.attention_dp}"] if asked.attention_dp > 1 else []
+    ranks += [f"ep{asked.ep}"] if asked.ep > 1 else []
+    layout = " ".join([f"tp{asked.tp}", f"pp{asked.pp}", *ranks])
+    return f"{asked.gpu.id} {asked.engine.id} {weights}+kv-{kv} {layout}"
 
 
 def _lot(asked: Asked) -> Lot:
@@ -185,13 +188,6 @@ def build(asked: Asked, overlays: tuple[Path, ...]) -> Built | None:
     )
 
 
-def without_effect(asked: Asked) -> list[str]:
-    """Choices that change nothing for this model."""
-    if asked.ep > 1 and not asked.facts.experts:
-        return [f"{asked.entry.id} has no experts: expert parallelism over {asked.ep} GPUs changes nothing"]
-    return []
-
-
 def cannot_run(
     asked: Asked, built: Built | None, context: int, max_batch: int | None
 ) -> tuple[CannotRun, ...]:
@@ -200,6 +196,9 @@ def cannot_run(
     window = asked.facts.max_context_tokens
     if context > window:
         reasons.append(_reason("context", context, window, "tokens", f"the window of {asked.entry.id}"))
+    if asked.ep > 1 and not asked.facts.experts:
+        dense = "expert-parallel-of-dense-model"
+        reasons.append(_reason(dense, asked.ep, 1, "GPUs", rule_title(dense)))
     if built is None:
         return (*reasons, *_shape_reasons(asked))
     for name in built.refused:
@@ -249,10 +248,22 @@ def _shape_reasons(asked: Asked) -> list[CannotRun]:
                 "one pipeline stage holds at least one layer",
             )
         )
-    if not reasons:
-        text = "experts spread over all GPUs of a stage, or over one"
-        reasons.append(_reason("divisibility", asked.ep, group, "GPUs", text))
+    if asked.ep > 1 and facts.experts:
+        reasons += _expert_reasons(asked, group)
     return reasons
+
+
+def _expert_reasons(asked: Asked, group: int) -> list[CannotRun]:
+    """Why experts have no place: ranks that are not the GPUs of a stage, or empty, or uneven."""
+    experts, supports, ranks = asked.facts.experts, asked.engine.supports, asked.ep
+    if group % ranks or (ranks != group and not supports.cut_experts):
+        fit = "divide the GPUs of a stage" if supports.cut_experts else "be all GPUs of a stage, or 1"
+        text = f"{asked.engine.id}: the ranks that whole experts are spread over (ep) must {fit} ({group})"
+        return [_reason("divisibility", ranks, group, "GPUs", text)]
+    if ranks > experts or (experts % ranks and not supports.uneven_experts):
+        text = f"{asked.engine.id}: {experts} experts over {ranks} ranks"
+        return [_reason("divisibility", ranks, experts, "experts", text)]
+    return []
 
 
 def _reason(name: str, value: float | None, limit: float | None, unit: str, text: str) -> CannotRun:

@@ -17,8 +17,9 @@ def option_remarks(
     """Sentences about one pool."""
     if item.spans_servers:
         who = "stages" if item.pp > 1 else "experts" if item.ep > 1 else "GPUs"
+        how = "; each token is sent to the GPUs of its experts alone (DeepEP)" if who == "experts" else ""
         assumed = "" if network_is_stated else _assumed(item)
-        yield f"{pool.id}: a replica spans servers; its {who} talk over fleet.network{assumed}"
+        yield f"{pool.id}: a replica spans servers; its {who} talk over fleet.network{assumed}{how}"
     if item.pp > 1:
         yield f"{pool.id}: {_bubbles(item, traffic)}"
     if item.ep > 1 and item.experts.capacity_ratio is not None:

@@ -190,7 +190,7 @@ class _Builder:
                 self.link_gpus.append(lot.link_gpus)
                 self.part_of_server.append(_part_of_server(lot))
                 self.allowed.append(weights.allowed and kv.allowed)
-                self.divides.append(divides(self.space.model, layout))
+                self.divides.append(divides(self.space, layout))
                 self.within.append(wide or layout.group <= lot.group_limit_gpus)
             self.placed.append((index, site, units))
 

@@ -49,6 +49,8 @@ class Space:
     """Tokens are dropped from the KV of running requests."""
     caches: bool = False
     """Every configuration has a prefix cache."""
+    wide_ep: bool = False
+    """The experts of a replica may be spread over several servers."""
 
 
 class Layout(NamedTuple):
@@ -100,12 +102,12 @@ def _tried(space: Space, layout: Layout, group_limit_gpus: int) -> bool:
     if layout.group > group_limit_gpus and not spreads_experts(space, layout, group_limit_gpus):
         listed = space.search.tp is not None or space.search.attention_dp is not None
         return space.everything and listed
-    return divides(space.model, layout) or (space.everything and _listed(space.search))
+    return divides(space, layout) or (space.everything and _listed(space.search))
 
 
 def spreads_experts(space: Space, layout: Layout, group_limit_gpus: int) -> bool:
     """Attention ranks on several whole servers share their experts over the network; no rank straddles."""
-    spread = space.search.wide_ep and layout.attention_dp > 1 and layout.ep == layout.group
+    spread = space.wide_ep and layout.attention_dp > 1 and layout.ep == layout.group
     whole = layout.group > group_limit_gpus and layout.group % group_limit_gpus == 0
     return spread and whole and layout.pp == 1 and layout.tp <= group_limit_gpus
 
@@ -115,16 +117,28 @@ def _listed(search: Search) -> bool:
 
 
 def _expert_degrees(space: Space, group: int, attention_dp: int) -> tuple[int, ...]:
-    """Expert-parallel degrees: whole experts over all GPUs of a stage, or experts split like the rest."""
+    """Expert-parallel degrees: whole experts over all GPUs of a stage, or experts split like the rest.
+
+    Copies of the attention are there for the experts that they share, so those are spread whole.
+    """
     if not space.model.moe_layers:
         return (1,)
-    return space.search.ep or ((group,) if attention_dp > 1 else (1,))
+    return space.search.ep or ((group,) if attention_dp > 1 else (1, group))
 
 
-def divides(model: ModelFacts, layout: Layout) -> bool:
-    """Heads and experts split evenly, and every stage has a layer."""
-    experts = layout.ep == 1 or (layout.ep == layout.group and model.experts % layout.ep == 0)
-    return experts and layout.pp <= model.layers and heads_divide(model, layout.tp)
+def divides(space: Space, layout: Layout) -> bool:
+    """Heads and experts split evenly, as the engine needs it, and every stage has a layer."""
+    model = space.model
+    return _experts_divide(space, layout) and layout.pp <= model.layers and heads_divide(model, layout.tp)
+
+
+def _experts_divide(space: Space, layout: Layout) -> bool:
+    """Every rank of experts has at least one, and all GPUs of a stage belong to ranks of one size."""
+    if layout.ep == 1:
+        return True
+    supports, experts = space.engine.supports, space.model.experts
+    ranks = layout.group % layout.ep == 0 if supports.cut_experts else layout.group == layout.ep
+    return ranks and experts >= layout.ep and (experts % layout.ep == 0 or supports.uneven_experts)
 
 
 def whole_units(lot: Lot, layout: Layout) -> int:

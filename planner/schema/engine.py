@@ -91,6 +91,10 @@ class EngineSupport(Noun):
     attention_dp: bool
     pipeline: bool
     lora: bool
+    uneven_experts: bool = False
+    """Expert-parallel ranks may differ by one expert; otherwise experts must divide by their number."""
+    cut_experts: bool = False
+    """Each rank of experts may be several GPUs that cut them, so EP may be less than the GPUs of a stage."""
     speculation: tuple[DraftKind, ...] = ()
     """Kinds of drafts that it can verify."""
     kv_offload: tuple[Tier, ...] = ()

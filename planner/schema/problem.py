@@ -329,11 +329,14 @@ class Search(Noun):
     pp: tuple[Positive, ...] | None = None
     """Pipeline stages. Default: all that can run."""
     ep: tuple[Positive, ...] | None = None
-    """Expert-parallel degrees. Default: all that can run."""
+    """Expert-parallel degrees: ranks of whole experts. Default: experts cut over all GPUs of a stage (1), or
+    whole ones spread over them."""
     attention_dp: tuple[Positive, ...] | None = None
     """Attention-data-parallel ranks. Default: all that can run."""
-    wide_ep: bool = False
-    """Also spread the experts of one replica over several whole servers, joined by fleet.network."""
+    wide_ep: bool | None = None
+    """Also spread the experts of one replica over several whole servers, up to 256 GPUs in one stage: whole
+    experts on every GPU, no copy of the attention across two servers. Default: where fleet.network is
+    stated. Planning rules refuse it below 25 GB/s a GPU."""
     max_batch: tuple[Positive, ...] | None = None
     """Batch caps; the largest that fits memory is the ceiling."""
     batched_tokens: tuple[Positive, ...] | None = None

@@ -126,9 +126,10 @@ def test_missing_memory_is_the_weights_and_one_sequence_by_hand():
     assert reason.limit == pytest.approx(0.9 * held.capacity)
 
 
-def test_expert_parallelism_without_experts_is_said():
+def test_expert_parallelism_without_experts_is_refused():
     found = checked(model="llama-3.1-8b", gpu="h100", isl=100, osl=10, ep=3)
-    assert any("has no experts" in line for line in found.warnings)
+    (reason,) = found.cannot_run
+    assert (reason.id, reason.value, reason.limit) == ("expert-parallel-of-dense-model", 3, 1)
 
 
 # -- better machines ----------------------------------------------------------------------------------------

@@ -80,20 +80,22 @@ def test_eviction_rules_drafts_out(solved):
     assert all(pool.speculation is None for pool in plan.pools)
 
 
-def test_experts_are_spread_over_servers_where_that_is_allowed(solved):
+def test_experts_are_spread_over_servers_where_their_network_is_known(solved):
     """DeepSeek-V3 does not fit into 8 cards of 80 GB; without stages it needs two servers."""
     fleet = {"network": "50 GB/s", "purchase": "node"}
     one_stage = {"model": "deepseek-v3", "slo": {"itl_p99": "100 ms"}, "engine": "sglang"}
-    narrow = solved(fleet, {"pp": [1]}, **one_stage)
-    assert narrow.status == "infeasible"
-    wide = solved(fleet, {"pp": [1], "wide_ep": True}, **one_stage)
+    assert solved(fleet, {"pp": [1], "wide_ep": False}, **one_stage).status == "infeasible"
+    assert solved({"purchase": "node"}, {"pp": [1]}, **one_stage).status == "infeasible"
+    asked = solved({"purchase": "node"}, {"pp": [1], "wide_ep": True}, **one_stage)
+    assert asked.pools[0].gpus_per_replica > 8
+    wide = solved(fleet, {"pp": [1]}, **one_stage)
     (pool,) = wide.pools
     assert (pool.ep, pool.gpus_per_replica) == (pool.tp * pool.attention_dp, pool.ep)
     assert pool.gpus_per_replica % 8 == 0
     assert pool.gpus_per_replica > 8
     assert wide.gpus == {"h100-sxm": pool.gpus_per_replica * pool.replicas}
     assert any("its experts talk over fleet.network" in text for text in wide.warnings)
-    slow = solved(fleet | {"network": "10 GB/s"}, {"pp": [1], "wide_ep": True}, **one_stage)
+    slow = solved(fleet | {"network": "10 GB/s"}, {"pp": [1]}, **one_stage)
     assert slow.status == "infeasible"
 
 

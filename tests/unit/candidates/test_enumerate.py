@@ -144,12 +144,16 @@ def test_experts_and_copied_attention_only_with_experts_and_an_engine_that_can()
     found = shapes(tried(EXPERTS))
     assert (1, 1, 8, 8) in found
     assert (8, 1, 1, 1) in found
-    assert all(ep == tp * dp if dp > 1 else ep == 1 for tp, _, ep, dp in found)
+    # Whole experts over all GPUs of a stage; without copies of the attention also cut like the rest.
+    assert all(ep == tp * dp or (dp == 1 and ep == 1) for tp, _, ep, dp in found)
+    assert (8, 1, 8, 1) in found
     unable = engine()
     unable = unable.model_copy(
         update={"supports": unable.supports.model_copy(update={"attention_dp": False})}
     )
-    assert shapes(tried(EXPERTS, engine=unable)) == {(tp, 1, 1, 1) for tp in (1, 2, 4, 8)}
+    degrees = (1, 2, 4, 8)
+    without = {(tp, 1, ep, 1) for tp in degrees for ep in (1, tp)}
+    assert shapes(tried(EXPERTS, engine=unable)) == without
 
 
 def test_experts_divide():

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from candidate_samples import holds_at_least, lot, space
-from step_samples import DENSE, MOE
+from step_samples import DENSE, MOE, MOTOR
 
 from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.formats import weight_formats
@@ -122,8 +122,28 @@ def shapes(found):
 
 
 def wide(**changes):
-    search = Search(wide_ep=True, tp=(4, 8, 16), attention_dp=(1, 2, 4, 8))
-    return enumerate_candidates(space(model=EXPERTS, search=search, **changes), [lot()], holds_at_least(1))
+    search = Search(tp=(4, 8, 16), attention_dp=(1, 2, 4, 8))
+    found = space(model=EXPERTS, search=search, wide_ep=True, **changes)
+    return enumerate_candidates(found, [lot()], holds_at_least(1))
+
+
+@pytest.mark.parametrize(
+    ("experts", "supports", "ranks"),
+    [
+        (64, {}, [1, 4]),  # all GPUs of a stage
+        (6, {}, [1]),
+        (6, {"uneven_experts": True}, [1, 4]),  # 2, 2, 1 and 1
+        (3, {"uneven_experts": True}, [1]),  # a rank would have none
+        (64, {"cut_experts": True}, [1, 2, 4]),  # two ranks of two GPUs
+        (6, {"cut_experts": True}, [1, 2]),
+    ],
+)
+def test_ranks_of_experts_that_an_engine_can_run(experts, supports, ranks):
+    engine = MOTOR.model_copy(update={"supports": MOTOR.supports.model_copy(update=supports)})
+    model = dataclasses.replace(EXPERTS, experts=experts)
+    search = Search(tp=(4,), ep=(1, 2, 3, 4, 8), attention_dp=(1,))
+    found = enumerate_candidates(space(model=model, engine=engine, search=search), [lot()], holds_at_least(1))
+    assert [item.ep for item in found.configurations] == ranks
 
 
 def test_experts_leave_the_server_only_where_the_problem_says_so():
@@ -132,7 +152,9 @@ def test_experts_leave_the_server_only_where_the_problem_says_so():
     found = wide()
     assert shapes(found) == {
         (4, 1, 1),
+        (4, 4, 1),
         (8, 1, 1),
+        (8, 8, 1),
         (4, 8, 2),
         (4, 16, 4),
         (4, 32, 8),
@@ -141,7 +163,7 @@ def test_experts_leave_the_server_only_where_the_problem_says_so():
         (8, 64, 8),
     }
     dense = enumerate_candidates(
-        space(model=DENSE, search=Search(wide_ep=True, attention_dp=(1, 16))), [lot()], holds_at_least(1)
+        space(model=DENSE, search=Search(attention_dp=(1, 16)), wide_ep=True), [lot()], holds_at_least(1)
     )
     assert all(item.gpus <= 8 for item in dense.configurations)
 
@@ -164,7 +186,7 @@ def test_a_unit_that_does_not_hold_the_model_is_not_said_to_because_several_do()
     found = wide(stages_always=False)
     assert found.attributes["fits_one_node"].all()
     far = enumerate_candidates(
-        space(model=EXPERTS, search=Search(wide_ep=True, tp=(8,), attention_dp=(1, 2))),
+        space(model=EXPERTS, search=Search(tp=(8,), attention_dp=(1, 2)), wide_ep=True),
         [lot()],
         holds_at_least(16),
     )
