@@ -3,11 +3,13 @@ PYTHON ?=
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help plan test check bench fit constraints clean setup setup-dev
+.PHONY: help plan test check verbs judges bench fit constraints clean setup setup-dev
 
 help:
 	@echo "make plan         set up .venv and plan problems/01-chat-70b.yaml"
 	@echo "make test         set up .venv and run every check and test"
+	@echo "make verbs        ask every verb of every sample problem, as programs, without a limit"
+	@echo "make judges       the heavier independent checks: relations, random optima, mutations"
 	@echo "make check        the static part: ruff, mypy, import contract"
 	@echo "make bench        speed"
 	@echo "make fit          fit the calibration to measurements and write docs/accuracy.md"
@@ -31,7 +33,15 @@ check: setup-dev
 
 # pytest comes last: its closing line is the last thing to read.
 test: check
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 2 --dist loadgroup
+
+verbs: setup-dev
+	@$(BIN)/pytest -n 2 -m verbs tests/verbs
+
+# Random instances other than those of the suite, MORE times as many.
+MORE ?= 10
+judges: setup-dev
+	@PLANNER_MORE=$(MORE) $(BIN)/pytest -n 2 -m "judge or more"
 
 bench: setup-dev
 	@$(BIN)/pytest tests/bench --benchmark-enable --benchmark-only --benchmark-columns=min,mean,stddev,rounds --benchmark-sort=name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner import numbers
 from planner.explain.phrases import described, fleet
 from planner.explain.versus import versus
 from planner.report.parts import bullets, section, table
@@ -20,7 +21,7 @@ def view(answer: Plans) -> RenderableType:
     best = answer.plans[0]
     count = len(answer.plans)
     title = f"{best.problem}: the best plan" + (
-        f" and {count - 1:,} others" if count > 1 else ", and no other"
+        f" and {numbers.count(count - 1, 'other')}" if count > 1 else ", and no other"
     )
     cells = [
         (f"{place}", fleet(plan), cost(plan), dearer(plan, best), latency(plan, "ttft"),

@@ -7,35 +7,30 @@ from pathlib import Path
 import pytest
 import yaml
 from json_schema import faults
+from sample_plans import EACH, PROBLEMS, sample
 
-import planner
 from planner.app.plan import answered
 from planner.app.run import Run
 from planner.interfaces import cli
 from planner.loaders.problem import load_problem_document
 from planner.report import json_document
 
-PROBLEMS = sorted((Path(__file__).parents[2] / "problems").glob("*.yaml"))
 TABLE = yaml.safe_load((Path(__file__).parent / "plans.yaml").read_text(encoding="utf-8"))
-SOLVED = {}
 
 
-@pytest.fixture(params=PROBLEMS, ids=lambda path: path.stem)
+@pytest.fixture(params=EACH)
 def path(request):
     return request.param
 
 
 @pytest.fixture
 def session(path):
-    if path not in SOLVED:
-        loaded = planner.load(path)
-        SOLVED[path] = loaded, loaded.solve()
-    return SOLVED[path][0]
+    return sample(path)[0]
 
 
 @pytest.fixture
-def plan(path, session):
-    return SOLVED[path][1]
+def plan(path):
+    return sample(path)[1]
 
 
 def near(*numbers):

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 from enumeration import every_plan
+from more import seeds
 from test_optimum import keys, random_problem
 
 from planner.constraints.choice_check import broken
@@ -44,7 +45,8 @@ def best_keys_by_kinds(problem, kind):
 
 
 @pytest.mark.parametrize("kind", [option_id, gpu_and_size])
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_alternatives_equal_enumeration(seed, kind):
     problem = random_problem(random.Random(seed), both_ways=0.2)
     found = alternatives(problem, MOST, kind=kind)
@@ -59,7 +61,8 @@ def test_alternatives_equal_enumeration(seed, kind):
         assert not left
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(40))
 def test_every_alternative_is_what_its_kinds_alone_would_give(seed):
     """None of its kinds can be left out, and nothing better can be made of them."""
     problem = random_problem(random.Random(seed))
@@ -80,7 +83,8 @@ def keys_with(problem, kinds):
     return None if choice.status == "infeasible" else keys(problem, choice)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(25))
 def test_the_first_alternative_is_the_plan(seed):
     problem = random_problem(random.Random(seed))
     found, plan = alternatives(problem, 1), solve(problem)
@@ -111,7 +115,8 @@ AXES = [("cost", "gpus"), ("gpus", "cost"), ("cost", "power"), ("gpus", "power")
 
 
 @pytest.mark.parametrize("axes", AXES)
-@pytest.mark.parametrize("seed", range(PROBLEMS // 2))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS // 2))
 def test_front_equals_enumeration(seed, axes):
     problem = random_problem(random.Random(seed), both_ways=0.2)
     points = {

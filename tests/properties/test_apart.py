@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from enumeration import best_keys, plans
+from more import seeds
 
 from planner.constraints.choice_check import broken
 from planner.performance.apart_load import Worker, apart_load
@@ -36,7 +37,8 @@ def one_way(question, *roles):
     )
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_the_mode_is_that_of_the_cheaper_exhaustive_optimum(seed):
     question = enumerable(seed)
     together = best_keys(one_way(question, "serve"))
@@ -59,7 +61,8 @@ def test_both_modes_are_chosen_and_both_are_impossible_somewhere():
     assert min(ways.count("aggregated"), ways.count("disaggregated")) >= 5
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(12))
 def test_both_modes_in_one_search_are_the_better_of_two_searches(seed):
     problem = random_problem(random.Random(1000 + seed))
     values = [
@@ -70,7 +73,8 @@ def test_both_modes_in_one_search_are_the_better_of_two_searches(seed):
     assert values[2] == min(known, default=None)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(16))
 def test_any_pair_that_fits_keeps_every_limit_at_its_capacity(seed):
     rng = random.Random(2000 + seed)
     problem = random_problem(rng)
@@ -99,7 +103,8 @@ def test_any_pair_that_fits_keeps_every_limit_at_its_capacity(seed):
         assert load.link_load < 1.0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(10))
 def test_looser_limits_never_cost_more(seed):
     rng = random.Random(3000 + seed)
     problem = in_modes(random_problem(rng), "disaggregated")

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from enumeration import every_plan, purchase
+from more import seeds
 from test_optimum import random_problem
 
 from planner.explain.break_even import Threshold, break_even
@@ -76,7 +77,8 @@ def gpus_of(problem):
     return sorted({option.gpu for option in problem.options})
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_price_equals_enumeration(seed):
     problem = with_limits(random_problem(random.Random(seed), both_ways=0.2), objective="cost", must_use=())
     for gpu in gpus_of(problem):
@@ -85,7 +87,8 @@ def test_price_equals_enumeration(seed):
         assert found.price == price_by_enumeration(problem, gpu)
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS // 3))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS // 3))
 def test_speed_equals_enumeration(seed):
     problem = with_limits(random_problem(random.Random(seed)), must_use=())
     gpu = gpus_of(problem)[-1]

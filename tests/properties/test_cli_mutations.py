@@ -4,6 +4,7 @@ import random
 from importlib import import_module
 
 import pytest
+from more import TIMES, seeds
 from test_mutations import PROBLEMS, ROOT, mutated
 
 from planner.errors import InputError
@@ -48,26 +49,28 @@ def is_valid(path, catalog):
     return True
 
 
+@pytest.mark.more
 def test_mutated_problem_files(tmp_path, capsys, catalog, monkeypatch):
     # The command reads the catalog anew for every file; here it is always the same one.
     monkeypatch.setattr(import_module("planner.app.plan"), "load_catalog", lambda overlays: catalog)
     path, solved, codes = tmp_path / "problem.yaml", 0, set()
-    for seed in range(CASES):
-        path.write_bytes(mutated(seed + 50_000, PROBLEMS[seed % len(PROBLEMS)]))
+    for seed in seeds(CASES, start=50_000):
+        path.write_bytes(mutated(seed, PROBLEMS[seed % len(PROBLEMS)]))
         valid = is_valid(path, catalog)
-        if valid and solved == ANSWERED:
+        if valid and solved == ANSWERED * TIMES:
             continue
         solved += valid
         code = run_checked(capsys, ["plan", str(path), "--time-limit", "3"])
         assert valid or code == 2
         codes.add(code)
-    assert solved == ANSWERED
+    assert solved == ANSWERED * TIMES
     assert codes >= {0, 2}
 
 
+@pytest.mark.more
 def test_mutated_catalog_overlays(tmp_path, capsys):
     codes = set()
-    for seed in range(OVERLAYS):
+    for seed in seeds(OVERLAYS):
         source = random.Random(seed).choice(ENTRIES)
         target = tmp_path / str(seed) / source.parent.name / source.name
         target.parent.mkdir(parents=True)

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import pytest
 from enumeration import most, pool_fine, pool_rows, purchase
+from more import seeds
 
 from planner.constraints.choice_check import broken
 from planner.schema.choice import ChoiceProblem, Limits, Option, PoolDemand, Spares, Supply
@@ -117,7 +118,8 @@ def best_value(problem):
     return best
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_optimum_equals_enumeration(seed):
     problem = random_problem(random.Random(seed))
     expected = best_value(problem)

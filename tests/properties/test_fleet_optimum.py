@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from fleet_enumeration import best_value, effort
 from fleet_problems import random_fleet
+from more import seeds
 
 from planner.constraints.fleet_check import bill, broken
 from planner.schema.choice import Spares
@@ -17,7 +18,8 @@ from planner.solver.fleet_mip.solve import solve_mip
 FLEETS = 600
 
 
-@pytest.mark.parametrize("seed", range(FLEETS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(FLEETS))
 def test_the_optimum_equals_enumeration(seed):
     problem = random_fleet(random.Random(seed))
     expected = best_value(problem)
@@ -31,7 +33,8 @@ def test_the_optimum_equals_enumeration(seed):
     assert bill(problem, choice.periods).value(problem.limits.objective) == expected
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(60))
 def test_any_plan_and_the_settled_plan_agree_with_the_optimum(seed):
     """Any plan keeps every limit on the right side of the optimum; ties do not hang on the input's order."""
     rng = random.Random(10_000 + seed)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from fleet_program import smallest_value
+from more import seeds
 
 from planner.constraints.fleet_check import broken
 from planner.schema.choice import Option, Spares
@@ -60,7 +61,8 @@ def middle_fleet(rng):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(20))
 def test_the_optimum_equals_a_plain_program(seed):
     problem = middle_fleet(random.Random(seed))
     expected = smallest_value(problem)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from enumeration import best_keys, plans
+from more import seeds
 
 from planner.constraints.choice_check import broken
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Spares, Supply
@@ -93,12 +94,14 @@ def keys(problem, choice):
     return (choice.value, cost, gpus, len(choice.counts))
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_optimum_equals_enumeration(seed):
     agrees(random_problem(random.Random(seed)))
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS // 2))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS // 2))
 def test_the_best_way_of_serving_equals_enumeration(seed):
     agrees(random_problem(random.Random(seed), both_ways=0.7))
 

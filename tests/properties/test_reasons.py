@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from more import seeds
 from plan_table import CARRIED, PlanTable, random_table
 
 from planner.explain.axis import Axis
@@ -47,7 +48,8 @@ def shrunk(limit, value):
     return [value + step if limit.falls else value - step for step in steps if step]
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_conflicts_and_relaxations_equal_enumeration(seed):
     table, oracle, conflicts, found = explained(seed)
     assert conflicts.complete
@@ -177,7 +179,8 @@ def smaller(one, other):
     return one != other and all(name in other and size <= other[name] for name, size in one.items())
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(120))
 def test_prices_equal_enumeration(seed):
     rng = random.Random(seed)
     table = random_table(rng, tight=False)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from enumeration import combinations
+from more import seeds
 
 from planner.constraints.choice_check import broken
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Spares, Supply
@@ -63,7 +64,8 @@ def shared_market(rng):
     return ChoiceProblem(tuple(options), supplies, tuple(demands), limits, tuple(couplings))
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS))
 def test_one_problem_is_as_good_as_every_combination(seed):
     problem = shared_market(random.Random(seed))
     separate = []
@@ -82,7 +84,8 @@ def test_one_problem_is_as_good_as_every_combination(seed):
     assert broken(problem, joint) == []
 
 
-@pytest.mark.parametrize("seed", range(PROBLEMS // 2))
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(PROBLEMS // 2))
 def test_goals_agree(seed):
     problem = shared_market(random.Random(seed))
     plan, value, some = (solve(problem, goal=goal) for goal in ("plan", "value", "any"))
