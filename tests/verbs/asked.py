@@ -13,7 +13,7 @@ _FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _REFUSED = {
     ("routes", "08-infeasible"): "found none (status infeasible)",
     ("schedule", "08-infeasible"): "found none (status infeasible)",
-    ("diagnose", "08-infeasible"): "found none (status infeasible)",
+    ("diagnose", "08-infeasible"): "found none: the plan is infeasible",
 }
 """Verbs that mean nothing for the plan of a problem, and what they then say (exit 2)."""
 
