@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.explain.carrying import Carrying
-from planner.explain.move_parts import Shares
+from planner.explain.move_parts import Shares, Work, any_work, part_of
 from planner.schema.fleet import FleetDemand
 from planner.schema.fleet_answers import RatedPool, Today
 
@@ -49,12 +49,12 @@ class BothFleets:
         self._workloads = [self._workload(name) for name in _names(fleet)]
         self.assumed = EQUAL_PARTS if any(not one.rated for one in self._workloads) else ""
 
-    def shares(self, kept: Mapping[str, Fraction], come: Mapping[str, Fraction]) -> Shares:
+    def shares(self, kept: Mapping[Work, Fraction], come: Mapping[Work, Fraction]) -> Shares:
         """Per workload, from 0 to 1.
 
         Args:
-            kept: parts of today's GPUs that still do their work, by type.
-            come: parts of the new fleet's GPUs that do theirs.
+            kept: parts of today's GPUs that still do their work, by work.
+            come: parts of the new fleet's GPUs that do theirs, by work.
         """
         return tuple(self._share(one, kept, come) for one in self._workloads)
 
@@ -76,14 +76,17 @@ class BothFleets:
             return None
         return found
 
-    def _share(self, one: _Workload, kept: Mapping[str, Fraction], come: Mapping[str, Fraction]) -> Fraction:
+    def _share(
+        self, one: _Workload, kept: Mapping[Work, Fraction], come: Mapping[Work, Fraction]
+    ) -> Fraction:
         period = one.busiest if self._period is None else self._period
         # What stays as it is counts once, as part of the new fleet.
-        apart = {gpu: part for gpu, part in kept.items() if part + come.get(gpu, _NONE) <= 1}
+        apart = {work: part for work, part in kept.items() if part + come.get(work, _NONE) <= 1}
         counts: dict[str, Fraction] = defaultdict(Fraction)
         for name, count in self._fleet.counts(one.busiest).items():
             if self._fleet.options[name].workload == one.name:
-                counts[name] += count * come.get(self._fleet.options[name].gpu, _NONE)
+                option = self._fleet.options[name]
+                counts[name] += count * part_of(come, (option.gpu, option.workload, option.gpus))
         mean_rps = self._old(one, apart, counts) if one.rated else {}
         whole = {name: math.floor(count) for name, count in counts.items()}
         shares = []
@@ -98,31 +101,34 @@ class BothFleets:
         return min(_ALL, share)
 
     def _old(
-        self, one: _Workload, kept: Mapping[str, Fraction], counts: dict[str, Fraction]
+        self, one: _Workload, kept: Mapping[Work, Fraction], counts: dict[str, Fraction]
     ) -> dict[str | None, Fraction]:
         """Adds replicas of known options to ``counts``; gives the rates of the others, by role."""
         mean_rps: dict[str | None, Fraction] = defaultdict(Fraction)
         for pool in one.pools:
             option = self._option(pool)
             if option is not None:
-                counts[option] += pool.replicas * kept.get(pool.gpu, _NONE)
+                counts[option] += pool.replicas * part_of(kept, _work(pool))
             else:
-                left = math.floor(pool.replicas * kept.get(pool.gpu, _NONE))
+                left = math.floor(pool.replicas * part_of(kept, _work(pool)))
                 mean_rps[pool.role] += left * Fraction(str(pool.capacity_rps))
         return mean_rps
 
-    def _equal_part(self, one: _Workload, kept: Mapping[str, Fraction]) -> Fraction:
+    def _equal_part(self, one: _Workload, kept: Mapping[Work, Fraction]) -> Fraction:
         """The part of today's GPUs that is still there: of the workload's pools where they are named."""
-        gpus: Mapping[str, int] = self._today.gpu_counts
+        gpus: dict[Work, int] = {any_work(gpu): count for gpu, count in self._today.gpu_counts.items()}
         if one.pools:
-            named: dict[str, int] = defaultdict(int)
+            gpus = defaultdict(int)
             for pool in one.pools:
-                named[pool.gpu] += pool.gpus
-            gpus = named
+                gpus[_work(pool)] += pool.gpus
         total = sum(gpus.values())
         if not total:
             return _NONE
-        return sum((count * kept.get(gpu, _NONE) for gpu, count in gpus.items()), _NONE) / total
+        return sum((count * part_of(kept, work) for work, count in gpus.items()), _NONE) / total
+
+
+def _work(pool: RatedPool) -> Work:
+    return (pool.gpu, pool.workload, pool.gpus_per_replica)
 
 
 def quietest(fleet: Carrying) -> int:

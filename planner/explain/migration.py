@@ -1,8 +1,9 @@
 """From today's fleet to the new one, in an order in which capacity never falls below the demand.
 
-Additions come first wherever limits allow both fleets at once; else GPUs are replaced in portions. A
-replica that starts carries nothing until it is loaded (field guide 5.3, 7.3: cold start), so GPUs run twice
-for as long as that takes; a lead time only moves the schedule.
+Additions come first wherever limits allow both fleets at once; else GPUs are replaced in portions, or added
+for a while so that others can get other work. A replica that starts carries nothing until it is loaded
+(field guide 5.3, 7.3: cold start), so GPUs run twice for as long as that takes; a lead time only moves the
+schedule.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from fractions import Fraction
 from planner.explain.both_fleets import BothFleets, quietest
 from planner.explain.carrying import Carrying
 from planner.explain.move_limits import lead_h, move_limits, unit_gpus, usd_per_gpu_h
-from planner.explain.move_parts import Cap, Shares, SharesOf, TypeChange, Way
+from planner.explain.move_parts import Cap, Shares, SharesOf, TypeChange, Way, Work, any_work
 from planner.explain.move_path import Paths
-from planner.explain.move_sizes import most_gpus, other_work
+from planner.explain.move_sizes import most_gpus, works
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.fleet_answers import ChangeStep, Excess, Move, Today
 
@@ -41,7 +42,8 @@ def migration(
 
     Either fleet is taken to carry the demand as a whole, and each GPU an equal part.
     """
-    way = _paths(before, after, {}, Market(caps), _equal_shares(before, after)).best()
+    work = tuple({any_work(gpu): n for gpu, n in fleet.items()} for fleet in (before, after))
+    way = _paths(before, after, (work[0], work[1]), Market(caps), _equal_shares(before, after)).best()
     return _steps(way, known=False)
 
 
@@ -71,13 +73,13 @@ def move(
         cold_start_h or {},
     )
     before, after = today.gpu_counts, most_gpus(problem, choice)
-    busy = other_work(fleet, today)
+    work = works(fleet, today)
     both = BothFleets(fleet, today)
-    way = _paths(before, after, busy, market, both.shares).best()
+    way = _paths(before, after, work, market, both.shares).best()
     period = None
     if (way.shortfall or way.excess) and len(choice.periods) > 1:
         quiet = quietest(fleet)
-        other = _paths(before, after, busy, market, BothFleets(fleet, today, quiet).shares).best()
+        other = _paths(before, after, work, market, BothFleets(fleet, today, quiet).shares).best()
         if (other.shortfall, other.excess) < (way.shortfall, way.excess):
             way, period = other, quiet
     steps = _steps(way, known=not both.assumed)
@@ -92,6 +94,7 @@ def move(
         steps=steps,
         period=period,
         keeps_demand=not way.shortfall,
+        every_order=way.every_order,
         excess=_excess(way, market.caps),
         assumed=both.assumed if steps and before else "",
         double_gpu_h=float(double_gpu_h),
@@ -103,27 +106,32 @@ def move(
 def _paths(
     before: Mapping[str, int],
     after: Mapping[str, int],
-    retasked: Mapping[str, int],
+    work: tuple[Mapping[Work, int], Mapping[Work, int]],
     market: Market,
     shares_of: SharesOf,
 ) -> Paths:
-    changes, still = [], {}
+    changes, still, staying = [], {}, []
     for gpu in sorted({*before, *after}):
-        old, new, other = before.get(gpu, 0), after.get(gpu, 0), retasked.get(gpu, 0)
-        if old == new and not other:
-            still[gpu] = old
+        ends = before.get(gpu, 0), after.get(gpu, 0)
+        old, new = ({w: n for w, n in side.items() if w[0] == gpu and n} for side in work)
+        change = TypeChange.of(gpu, ends, old, new, market.unit_gpus.get(gpu, 1))
+        staying += [w for w in {*old, *new} if w not in change.leaves and w not in change.comes]
+        if change.leaves or change.comes:
+            changes.append(change)
         else:
-            changes.append(TypeChange(gpu, old, new, other, market.unit_gpus.get(gpu, 1)))
-    return Paths(changes, market.caps, shares_of, still)
+            still[gpu] = ends[0]
+    return Paths(changes, market.caps, shares_of, still, staying)
 
 
 def _equal_shares(before: Mapping[str, int], after: Mapping[str, int]) -> SharesOf:
-    def part(gpus: Mapping[str, int], parts: Mapping[str, Fraction]) -> Fraction:
-        total = sum(gpus.values())
-        return sum((n * parts.get(g, _NONE) for g, n in gpus.items()), _NONE) / total if total else _NONE
+    def part(gpus: Mapping[str, int], parts: Mapping[Work, Fraction]) -> Fraction:
+        total, none = sum(gpus.values()), _NONE
+        return (
+            sum((n * parts.get(any_work(g), none) for g, n in gpus.items()), none) / total if total else none
+        )
 
-    def shares(kept: Mapping[str, Fraction], come: Mapping[str, Fraction]) -> Shares:
-        apart = {gpu: share for gpu, share in kept.items() if share + come.get(gpu, _NONE) <= 1}
+    def shares(kept: Mapping[Work, Fraction], come: Mapping[Work, Fraction]) -> Shares:
+        apart = {work: share for work, share in kept.items() if share + come.get(work, _NONE) <= 1}
         return (min(_ALL, max(part(before, kept), part(before, apart) + part(after, come))),)
 
     return shares
@@ -131,8 +139,7 @@ def _equal_shares(before: Mapping[str, int], after: Mapping[str, int]) -> Shares
 
 def _steps(way: Way, known: bool) -> tuple[ChangeStep, ...]:
     steps = []
-    for place, (kind, retasked) in enumerate(way.touched):
-        gpu = way.changes[kind].gpu
+    for place, (gpu, retasked) in enumerate(way.touched):
         counts = (way.gpus[place].get(gpu, 0), way.gpus[place + 1].get(gpu, 0))
         steps.append(
             ChangeStep.model_validate(
@@ -163,8 +170,7 @@ def _twice(way: Way, market: Market) -> tuple[Fraction, Fraction | None]:
     """GPU-hours, and their price: in each cold start, what was added so far and has its predecessor still."""
     added, hours, usd = 0, _NONE, _NONE
     paid = _NONE
-    for place, (kind, _) in enumerate(way.touched):
-        gpu = way.changes[kind].gpu
+    for place, (gpu, _) in enumerate(way.touched):
         more = way.gpus[place + 1].get(gpu, 0) - way.gpus[place].get(gpu, 0)
         if more <= 0:
             gone = min(added, -more)
@@ -185,6 +191,6 @@ def _removals(way: Way, start: int) -> int:
     """GPUs that are still to be removed."""
     count = 0
     for place in range(start, len(way.touched)):
-        gpu = way.changes[way.touched[place][0]].gpu
+        gpu = way.touched[place][0]
         count += max(0, way.gpus[place].get(gpu, 0) - way.gpus[place + 1].get(gpu, 0))
     return count

@@ -44,7 +44,8 @@ def _move_notes(move: Move) -> Iterable[str]:
     if move.keeps_demand:
         yield "Capacity never falls below the demand, or below what today's fleet carries of it."
     else:
-        yield "Capacity falls below the demand on the way; no order of these steps avoids it."
+        avoids = "no order avoids it" if move.every_order else "no order that was tried avoids it"
+        yield f"Capacity falls below the demand on the way; {avoids}."
     if move.period is not None:
         yield f"Do it in hour {move.period}, when least is asked: at the busiest hour it does not work."
     for excess in move.excess:

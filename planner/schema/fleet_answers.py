@@ -128,7 +128,9 @@ class Move(Noun):
     period: int | None = None
     """The period in which the steps keep the demand carried; None: any."""
     keeps_demand: bool = True
-    """False: capacity falls below the demand on the way (only where today's or the new fleet is short)."""
+    """False: capacity falls below the demand on the way."""
+    every_order: bool = True
+    """Every order of these changes was looked at; False: GPUs were moved in portions, or types together."""
     excess: tuple[Excess, ...] = ()
     """Limits that must give for a while; empty where none must."""
     assumed: str = ""

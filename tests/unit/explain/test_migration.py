@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -190,12 +191,16 @@ def test_gpus_that_get_other_work():
     share = Share("chat", "serve", "all", "h1", F(1))
     new = FleetChoice("optimal", (PeriodChoice({("h1", Site()): 4}, {"h/od": 4}, (share,)),))
     old = Today(pools=(RatedPool(gpu="h", replicas=2, gpus_per_replica=2, workload="chat", capacity_rps=20),))
-    found = move(asked, new, old)
-    assert [(one.gpu, one.from_, one.to) for one in found.steps] == [("h", 4, 4)] * len(found.steps)
-    assert sum(one.retasked for one in found.steps) == 4
-    # Half of the old fleet is 20 of 30; the other half is loading.
-    assert not found.keeps_demand
-    assert found.steps[0].share == pytest.approx(20 / 30)
+    # One more GPU for a while: add it, give two others their work, and so on; at last one goes.
+    for most, needed in ((5, []), (4, [("stock:h", 4.0, 5.0)])):
+        found = move(replace(asked, limits=FleetLimits(stock_gpus={"h": most})), new, old)
+        assert found.keeps_demand
+        assert (found.steps[0].from_, found.steps[0].to) == (4, 5)
+        assert (found.steps[-1].from_, found.steps[-1].to) == (5, 4)
+        assert any(one.retasked for one in found.steps)
+        assert [(one.id, one.most, one.needed) for one in found.excess] == needed
+    # Without a limit four come first, and then four go.
+    assert told(move(asked, new, old).steps) == [("h", 4, 8), ("h", 8, 4)]
 
 
 def test_most_gpus_of_any_period():
@@ -207,49 +212,109 @@ def test_most_gpus_of_any_period():
 # -- against every order ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_against_every_path_of_single_steps(seed):
-    """The least shortfall, then the least excess, of all monotone paths between the two fleets."""
+def drawn(seed):
+    """Two or three types with work of two workloads: ends, GPUs by work, and what a GPU of each carries."""
     draw = random.Random(seed)
-    gpus = ("a", "b", "c")[: draw.choice([2, 3])]
-    ends = {gpu: (draw.randint(0, 3), draw.randint(0, 3)) for gpu in gpus}
-    old = {gpu: F(draw.randint(1, 5)) for gpu in gpus}
-    new = {gpu: F(draw.randint(1, 5)) for gpu in gpus}
-    need = F(draw.randint(3, 9))
-    moved = {gpu: pair for gpu, pair in ends.items() if pair[0] != pair[1]}
-    still = {gpu: pair[0] for gpu, pair in ends.items() if pair[0] == pair[1]}
-    if not moved:
-        return
+    gpus = ("a", "b", "c")[: draw.choice([1, 2, 2, 3])]
+    kinds = [(gpu, name, 1) for gpu in gpus for name in ("x", "y")][: draw.choice([2, 3, 4])]
+    old, new = ({kind: draw.randint(0, 3) for kind in kinds} for _ in range(2))
+    rate = {kind: F(draw.randint(1, 5)) for kind in kinds}
+    need = {name: F(draw.randint(2, 9)) for name in ("x", "y")}
+    return gpus, kinds, old, new, rate, need, draw.choice([0, 0, 1, 2])
+
+
+def limit(gpus, kinds, old, new, rate, need, room):
+    """GPUs that may stand at one time."""
+    return max(sum(old.values()), sum(new.values())) + room
+
+
+def shortfalls(kinds, old, new, rate, need):
+    """Of a state (GPUs that run, by work): what is carried of a workload, below what both ends carry."""
+
+    def least(running):
+        sums = {name: sum(rate[k] * n for k, n in running.items() if k[1] == name) for name in need}
+        return {name: min(F(1), total / need[name]) for name, total in sums.items()}
+
+    floor = {name: min(least(old)[name], least(new)[name]) for name in need}
+
+    def short(state):
+        carried = least(dict(zip(kinds, state, strict=True)))
+        return max(F(0), *(floor[name] - share for name, share in carried.items()))
+
+    return short
+
+
+def next_states(kinds, state, last):
+    """After one GPU more, one fewer, or one that gets other work; with what runs on the way."""
+    down = [i for i in range(len(kinds)) if state[i] > last[i]]
+    up = [i for i in range(len(kinds)) if state[i] < last[i]]
+
+    def moved(one, i, by):
+        return (*one[:i], one[i] + by, *one[i + 1 :])
+
+    for i in down:
+        yield moved(state, i, -1), [moved(state, i, -1)]
+    for i in up:
+        yield moved(state, i, 1), [moved(state, i, 1)]
+    for i, k in itertools.product(down, up):
+        if kinds[i][0] == kinds[k][0]:
+            middle = moved(state, i, -1)
+            yield moved(middle, k, 1), [middle, moved(middle, k, 1)]
+
+
+def best_of_all_orders(gpus, kinds, old, new, rate, need, room):
+    """The least shortfall, then the least excess: states flooded below every threshold."""
+    short, most = shortfalls(kinds, old, new, rate, need), limit(gpus, kinds, old, new, rate, need, room)
+    first, last = tuple(old[k] for k in kinds), tuple(new[k] for k in kinds)
+    ends = zip(first, last, strict=True)
+    states = list(itertools.product(*(range(min(pair), max(pair) + 1) for pair in ends)))
+
+    def over(state):
+        return F(max(0, sum(state) - most), max(1, most))
+
+    def reaches(most_short, most_over):
+        seen, left = {first}, [first]
+        while left:
+            for other, on_the_way in next_states(kinds, left.pop(), last):
+                fine = all(short(one) <= most_short for one in on_the_way) and over(other) <= most_over
+                if fine and other not in seen:
+                    seen.add(other)
+                    left.append(other)
+        return last in seen
+
+    shorts, overs = (sorted({F(0), *map(of, states)}) for of in (short, over))
+    least = next(value for value in shorts if reaches(value, overs[-1]))
+    return least, next(value for value in overs if reaches(least, value))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_against_every_order_of_single_steps(seed):
+    """The least shortfall, then the least excess, of all orders in which GPUs come, go and get other work."""
+    gpus, kinds, old, new, rate, need, room = drawn(seed)
+    most = limit(gpus, kinds, old, new, rate, need, room)
 
     def shares(kept, come):
-        total = sum(old[g] * ends[g][0] * kept[g] for g in moved)
-        total += sum(new[g] * ends[g][1] * come[g] for g in gpus)
-        return (min(F(1), total / need),)
+        running = {
+            k: new[k] if old[k] == new[k] else old[k] * kept.get(k, F(0)) + new[k] * come.get(k, F(0))
+            for k in kinds
+        }
+        sums = {name: sum(rate[k] * n for k, n in running.items() if k[1] == name) for name in need}
+        return tuple(min(F(1), total / need[name]) for name, total in sorted(sums.items()))
 
-    cap = everywhere(max(sum(p[0] for p in ends.values()), sum(p[1] for p in ends.values())), *gpus)
-    way = Paths([TypeChange(g, *pair) for g, pair in moved.items()], [cap], shares, still).best()
-
-    def state(counts):
-        part = {g: F(counts[g] - p[0], p[1] - p[0]) for g, p in moved.items()}
-        kept = {**dict.fromkeys(still, F(1)), **{g: 1 - one for g, one in part.items()}}
-        return shares(kept, {**dict.fromkeys(still, F(1)), **part})[0]
-
-    floor = min(state({g: p[0] for g, p in moved.items()}), state({g: p[1] for g, p in moved.items()}))
-    best = None
-    singles = [g for g, p in moved.items() for _ in range(abs(p[1] - p[0]))]
-    for order in set(itertools.permutations(singles)):
-        counts = {g: p[0] for g, p in moved.items()}
-        short = over = F(0)
-        # Steps of one type in a row may be one step; states between them can only be worse or equal.
-        for place, gpu in enumerate(order):
-            counts[gpu] += 1 if moved[gpu][1] > moved[gpu][0] else -1
-            if place + 1 < len(order) and order[place + 1] == gpu:
-                continue
-            short = max(short, floor - state(counts))
-            total = sum(counts.values()) + sum(still.values())
-            over = max(over, F(max(0, total - cap.most), max(1, cap.most)))
-        best = min(best or (short, over), (short, over))
-    assert (way.shortfall, way.excess) == best
+    changes, still = [], {}
+    for gpu in gpus:
+        ends = [sum(n for k, n in fleet.items() if k[0] == gpu) for fleet in (old, new)]
+        mine = [{k: n for k, n in fleet.items() if k[0] == gpu and n} for fleet in (old, new)]
+        change = TypeChange.of(gpu, tuple(ends), *mine)
+        if change.leaves or change.comes:
+            changes.append(change)
+        else:
+            still[gpu] = ends[0]
+    if not changes:
+        return
+    way = Paths(changes, [everywhere(most, *gpus)], shares, still).best()
+    if way.every_order:
+        assert (way.shortfall, way.excess) == best_of_all_orders(gpus, kinds, old, new, rate, need, room)
 
 
 def test_large_fleets_are_moved_in_larger_portions():
