@@ -34,6 +34,13 @@ def _solved(question: ChoiceProblem, run: Run, goal: Goal, least_s: float = 0.0)
     return solve(question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers)
 
 
+def unfinished(plan: Plan) -> Plan:
+    """A plan whose reasons the time did not suffice for."""
+    complete = plan.conflicts_complete and plan.status != "infeasible"
+    warnings = (*plan.warnings, "the time limit ended the search for reasons before it was done")
+    return plan.model_copy(update={"conflicts_complete": complete, "warnings": warnings})
+
+
 def told_in_any_case(run: Run, tell: Callable[[], Plan]) -> Plan:
     """The plan in a document; an interrupt or the end of the time amid it ends the searches that explain.
 
@@ -44,7 +51,7 @@ def told_in_any_case(run: Run, tell: Callable[[], Plan]) -> Plan:
     except KeyboardInterrupt:
         if run.interrupted:
             raise
-        run.interrupted = True
+        run.interrupt()
     except StoppedError:
         run.time_limit_s = 0.0
     return tell()

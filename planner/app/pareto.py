@@ -161,9 +161,7 @@ class _Walk:
         if key not in self._seen:
             changes = {path: _text(path, value) for path, value in bounds.items()}
             changes["objective"] = self.first.name
-            part = self.run.part(_SHARES)
-            plan = self.session.changed(changes, "--axes").plan(part)
-            self.run.interrupted = part.interrupted
+            plan = self.session.changed(changes, "--axes").plan(self.run.part(_SHARES))
             shown = bool(plan.pools) and not self._too_dear(plan)
             self._seen[key] = plan if shown else None
             self.complete = self.complete and plan.status != "unknown"

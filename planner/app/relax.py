@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.app.asker import MeasuredAsker, PredictedAsker, ProblemAsker
+from planner.app.choosing import unfinished
 from planner.app.fleet.shape import is_fleet
 from planner.app.measured_plan import read_table
 from planner.errors import StoppedError
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from planner.app.session import Session
 
 
-_NOT_FINISHED = "the time limit ended the search for reasons before it was done"
 _GIVEN = (
     "no limit that somebody could grant is in the way: what is given is, such as demand, spares, the shape "
     "of the model, or KV formats of prefill and decode options that do not fit each other"
@@ -32,16 +32,11 @@ def relax(session: Session, run: Run) -> Plan:
         from planner.app.fleet.ask import relax_fleet
 
         return relax_fleet(session, run)
-    first = run.part(2)
-    plan = session.plan(first)
-    run.interrupted = first.interrupted
+    plan = session.plan(run.part(2))
     try:
         return with_reasons(session, plan, run.part(1))
     except StoppedError:
-        complete = plan.status != "infeasible"
-        return plan.model_copy(
-            update={"conflicts_complete": complete, "warnings": (*plan.warnings, _NOT_FINISHED)}
-        )
+        return unfinished(plan)
 
 
 def with_reasons(session: Session, plan: Plan, run: Run) -> Plan:

@@ -21,10 +21,10 @@ class Run:
     progress: Callable[[str], None] | None = None
     timing: bool = False
     spent_s: dict[str, float] = field(default_factory=dict)
-    interrupted: bool = False
-    """The user ended a search, and the best that it had found is told."""
     begun_s: float = field(default_factory=lambda: time.monotonic())
     """On the clock of `time.monotonic`."""
+    _ended: list[str] = field(default_factory=list)
+    """Why the user's run is over; one list for all parts of it."""
 
     @property
     def version(self) -> str:
@@ -34,6 +34,15 @@ class Run:
     def timings(self) -> dict[str, float] | None:
         """Wall time by step, if asked for: answers are the same bytes without it."""
         return {name: round(value, 3) for name, value in self.spent_s.items()} if self.timing else None
+
+    @property
+    def interrupted(self) -> bool:
+        """The user ended a search, and the best that it had found is told."""
+        return bool(self._ended)
+
+    def interrupt(self) -> None:
+        """The user has ended the run, with all its parts."""
+        self._ended.append("interrupted")
 
     @property
     def left_s(self) -> float | None:
@@ -79,7 +88,7 @@ class Run:
         """
         if stopped.best is None:
             raise stopped
-        self.interrupted = True
+        self.interrupt()
         return stopped.best
 
     def step(self, name: str, text: str) -> _Step:

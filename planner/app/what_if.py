@@ -26,9 +26,7 @@ def what_if(session: Session, changes: Mapping[str, Any], run: Run) -> WhatIf:
         InputError: paths that lead nowhere, and everything wrong with the changed problem.
     """
     changed = session.changed(changes)
-    first = run.part(2)
-    before = session.plan(first)
-    run.interrupted = first.interrupted
+    before = session.plan(run.part(2))
     after = changed.plan(run.part(1))
     return WhatIf(before=before, after=after, difference=difference(before, after))
 
@@ -52,9 +50,7 @@ def sweep(session: Session, axes: Mapping[str, Sequence[Any]], run: Run) -> Swee
     rows: list[SweepRow] = []
     try:
         for point, changed in zip(points, sessions, strict=True):
-            part = run.part(number - len(rows))
-            plan = changed.plan(part)
-            run.interrupted = part.interrupted
+            plan = changed.plan(run.part(number - len(rows)))
             rows.append(SweepRow(set={path: _plain(value) for path, value in point.items()}, plan=plan))
     except StoppedError:
         if not rows:

@@ -15,6 +15,7 @@ from planner.interfaces.reason_commands import (
     asked_for,
     say_unanswered,
 )
+from planner.interfaces.time_limit import within
 
 
 def robust(
@@ -37,8 +38,9 @@ def robust(
     from planner.app.session import Session
     from planner.report import json_document, plan_text
 
-    with Progress() as progress:
-        found = tried(Session.load(problem, overlays), Run(**asked, progress=progress))
+    with Progress() as progress, within(asked["time_limit_s"]):
+        run = Run(**asked, progress=progress)
+        found = tried(Session.load(problem, overlays), run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
     if found.pools:
         raise Exit(faults.ANSWERED)

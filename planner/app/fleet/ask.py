@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from planner.app.asker import granted_by, moved_memory, moved_power, moved_slo
+from planner.app.choosing import told_in_any_case, unfinished
 from planner.app.fleet.asker import FleetAsker
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.class_mixes import as_settled
@@ -15,6 +16,7 @@ from planner.app.fleet.reasons import fleet_reasons
 from planner.app.measured_plan import read_table
 from planner.app.named_limits import measured_service_limits, predicted_service_limits
 from planner.app.study import NOTHING, Study
+from planner.errors import StoppedError
 from planner.schema.fleet import FleetProblem
 from planner.schema.plan import Plan
 from planner.schema.reasons import Changes, NamedLimit
@@ -27,12 +29,17 @@ if TYPE_CHECKING:
 
 def relax_fleet(session: Session, run: Run) -> Plan:
     """The plan of a fleet with the reasons that its status calls for."""
-    found = answer_fleet(session.study, session.problem, run)
-    plan = told_plan(session.study, found, run)
+    first = run.part(2)
+    found = answer_fleet(session.study, session.problem, first)
+    plan = told_in_any_case(first, lambda: told_plan(session.study, found, first))
     if plan.status == "unknown":
         return plan
-    asker = asker_of_fleet(session.study, found, run)
-    return fleet_reasons(asker.limits, asker, plan, run)
+    try:
+        rest = run.part(1)
+        asker = asker_of_fleet(session.study, found, rest)
+        return fleet_reasons(asker.limits, asker, plan, rest)
+    except StoppedError:
+        return unfinished(plan)
 
 
 def asker_of_fleet(study: Study, found: Answered, run: Run) -> FleetAsker:

@@ -14,6 +14,9 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 
+_SHARES = 4
+"""Each question may take one of so many parts of the time that is left."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kept:
@@ -31,8 +34,14 @@ class Kept:
 
     @property
     def solve(self) -> Callable[[FleetProblem], FleetChoice]:
-        """Answers variants of the question, each within the run's time."""
-        return lambda question: solved(question, self.run, "value")
+        """Answers variants of the question, each within a part of the time that is left; then unknown."""
+
+        def solve(question: FleetProblem) -> FleetChoice:
+            if self.run.left_s == 0.0:
+                return FleetChoice("unknown")
+            return solved(question, self.run.part(_SHARES), "value")
+
+        return solve
 
     def document(self, choice: FleetChoice) -> Plan:
         """The plan document of an answer to the question or to a variant with the same options."""
@@ -47,4 +56,4 @@ def kept(study: Study, problem: Problem, run: Run) -> Kept:
     Raises:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
-    return Kept(study, problem, answer_fleet(study, problem, run).best, run)
+    return Kept(study, problem, answer_fleet(study, problem, run.part(2)).best, run)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planner.app.choosing import unfinished
 from planner.app.fleet.document import headrooms
 from planner.app.fleet.kept import kept
+from planner.errors import StoppedError
 from planner.explain.robustness import robust_variant, scenarios
 from planner.schema.plan import Plan
 
@@ -27,7 +29,10 @@ def robust(session: Session, run: Run) -> Plan:
         return plan
     question, choice = ready.case.question, ready.answer.choice
     headroom = headrooms(ready.case.problem)
-    with run.step("scenarios", "planning again under other demand, speeds and prices"):
-        found = scenarios(question, choice, ready.solve, headroom)
-        variant = robust_variant(question, ready.solve, choice=choice)
+    try:
+        with run.step("scenarios", "planning again under other demand, speeds and prices"):
+            found = scenarios(question, choice, ready.solve, headroom)
+            variant = robust_variant(question, ready.solve, choice=choice)
+    except StoppedError:
+        return unfinished(plan)
     return plan.model_copy(update={"scenarios": found, "robust": variant})

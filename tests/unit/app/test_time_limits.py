@@ -61,9 +61,9 @@ def test_a_part_of_a_run_has_its_part_of_what_is_left(clock):
     clock.s = 11
     with pytest.raises(StoppedError, match="the time limit of 10 s"):
         run.part(1)
-    run.interrupted = True
+    part.interrupt()
     with pytest.raises(SearchInterrupted):
-        run.check()
+        run.part(1)
 
 
 def test_a_sweep_tells_the_rows_that_it_reached(session, slow_plans):
