@@ -284,7 +284,7 @@ def test_all_faults_of_a_fleet_are_told_at_once(tmp_path, capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     for key in (
-        "workloads.chat: found buckets that sum to 1.1", "workloads.code.demand.hourly_rps: found 3",
+        "workloads.chat.buckets: found shares that sum to 1.1", "workloads.code.demand.hourly_rps: found 3",
         "supply.0.term", "supply.0.usd_per_gpu_h", "supply.0.max_gpus", "quota.mars", "start_cost",
         "fleet.budget", "max_changes", "api.0.workload",
     ):  # fmt: skip
