@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["diagnose", "estimate", "load"]
 
 
-def load(path: str | Path, catalog: tuple[str | Path, ...] = ()) -> Session:
+def load(path: str | Path, catalog: tuple[str | Path, ...] = (), *, confine: bool | None = None) -> Session:
     """A problem file, read and checked, ready to be solved.
 
     Args:
         path: the problem file.
         catalog: overlay folders, the last one winning.
+        confine: refuse files named in the problem (tables, traces, models, ``start``) that lie outside its
+            folder, links followed: for problems of people who may not read all files of this machine.
+            Default: no.
 
     Raises:
         planner.errors.InputError: everything wrong with it.
@@ -35,7 +38,7 @@ def load(path: str | Path, catalog: tuple[str | Path, ...] = ()) -> Session:
 
     from planner.app.session import Session
 
-    return Session.load(Path(path), tuple(Path(folder) for folder in catalog))
+    return Session.load(Path(path), tuple(Path(folder) for folder in catalog), confine)
 
 
 def estimate(**asked: Any) -> Estimate:

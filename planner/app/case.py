@@ -18,6 +18,7 @@ from planner.constraints import planning_rules
 from planner.errors import input_error
 from planner.explain.why_not import refused_by
 from planner.loaders.hf_config import read_checkpoint_bytes, read_hf_config
+from planner.loaders.named_files import place
 from planner.loaders.traces import read_trace
 from planner.performance.evaluate import evaluate, latency_limits_s, load_policy
 from planner.performance.open_load import LoadPolicy
@@ -96,7 +97,7 @@ def policy_of(catalog: Catalog) -> Policy:
 def find_model(name: str, folder: Path, catalog: Catalog) -> Model:
     """A model of the catalog, or one read from a Hugging Face config.json."""
     known = catalog.model(name)
-    return known if known is not None else read_model(folder / Path(name).expanduser(), catalog)
+    return known if known is not None else read_model(place(folder, name), catalog)
 
 
 def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Model:
@@ -305,4 +306,4 @@ def evaluated(
 
 
 def _trace(named: str | None, folder: Path) -> TraceLengths | None:
-    return None if named is None else read_trace(folder / Path(named).expanduser())
+    return None if named is None else read_trace(place(folder, named))

@@ -15,11 +15,11 @@ from planner.errors import InputError, StoppedError, input_error
 from planner.explain.monitoring import targets
 from planner.explain.sizing.steps import steps as sizing_steps
 from planner.loaders.catalog import load_catalog
-from planner.loaders.named_files import laid_out
+from planner.loaders.files import name_of
+from planner.loaders.named_files import laid_out, roots
 from planner.loaders.plan_file import load_plan
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
-from planner.loaders.yaml_source import name_of
 from planner.schema.catalog import Judgement
 from planner.schema.catalog_index import Catalog
 from planner.schema.explanation import Explanation
@@ -86,14 +86,17 @@ def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, .
     """
     rules = load_planning_rules(overlays)
     where = f"{name_of(path)}: inputs.problem"
-    values, made = laid_out(plan.inputs.problem, plan.inputs.files, path.parent)
+    inside = roots(path.parent)
+    values, made = laid_out(plan.inputs.problem, plan.inputs.files, path.parent, inside)
+    inside = (*inside, made) if inside and made is not None else inside
     try:
-        problem = load_problem_document(values, catalog, where, path.parent, [rule.id for rule in rules])
+        ids = [rule.id for rule in rules]
+        problem = load_problem_document(values, catalog, where, path.parent, ids, inside)
     except InputError:
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
         raise
-    session = Session(problem, values, path.parent, catalog, rules, where)
+    session = Session(problem, values, path.parent, catalog, rules, where, inside)
     if made is not None:
         weakref.finalize(session, shutil.rmtree, made, ignore_errors=True)
     return session

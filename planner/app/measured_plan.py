@@ -14,6 +14,7 @@ from planner.app.run import Run
 from planner.app.size import refuse_too_large
 from planner.app.states import market_states
 from planner.explain.prefill_decode import prefill_decode_steps
+from planner.loaders.named_files import place
 from planner.loaders.worker_table import read_worker_files
 from planner.performance.measured import measured_case
 from planner.schema.catalog import Accelerator
@@ -52,7 +53,7 @@ def read_table(problem: Problem, folder: Path, catalog: Catalog) -> tuple[Worker
     Raises:
         InputError: everything wrong with the table.
     """
-    table = read_worker_files([folder / Path(name).expanduser() for name in problem.worker_files])
+    table = read_worker_files([place(folder, name) for name in problem.worker_files])
     return table, {name: entry.host.node_size for name, entry in _known(catalog).items()}
 
 

@@ -15,9 +15,10 @@ from planner.app.size import refuse_too_large
 from planner.app.study import Posed, Study
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
+from planner.loaders.files import name_of
+from planner.loaders.named_files import roots
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
-from planner.loaders.yaml_source import name_of
 from planner.performance.measured import measured_case
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Choice
@@ -45,7 +46,7 @@ def plan(
     with run.step("load", "reading the catalog and the problem"):
         catalog = load_catalog(overlays)
         rules = load_planning_rules(overlays)
-        problem = load_problem(path, catalog, [rule.id for rule in rules])
+        problem = load_problem(path, catalog, [rule.id for rule in rules], roots(path.parent))
     return solve_problem(problem, path.parent, catalog, rules, run, name_of(path))
 
 

@@ -11,6 +11,7 @@ from planner.app.plan import answered
 from planner.app.run import Run
 from planner.app.study import Study
 from planner.loaders.catalog import load_catalog
+from planner.loaders.named_files import roots
 from planner.loaders.problem import load_problem_document, problem_in
 from planner.loaders.rules import load_planning_rules
 from planner.loaders.set_path import with_changes
@@ -36,22 +37,29 @@ class Session:
         catalog: Catalog,
         rules: Sequence[PlanningRule],
         where: str = "problem",
+        inside: tuple[Path, ...] = (),
     ) -> None:
-        """Keep the problem and the plain values that it was read from; ``where`` names them in messages."""
+        """Keep the problem and the plain values that it was read from; ``where`` names them in messages.
+
+        ``inside``: folders in which files must lie that changes name (see `named_files.roots`).
+        """
         self.problem, self.values, self.folder = problem, values, folder
         self.catalog, self.rules, self.where = catalog, tuple(rules), where
+        self.inside = inside
 
     @classmethod
-    def load(cls, path: Path, overlays: tuple[Path, ...] = ()) -> Session:
+    def load(cls, path: Path, overlays: tuple[Path, ...] = (), confined: bool | None = None) -> Session:
         """Read the catalog, the rules and the problem.
+
+        ``confined``: files that the problem names must lie in its folder; None: as the command line says.
 
         Raises:
             InputError: everything wrong with them.
         """
         catalog, rules = load_catalog(overlays), load_planning_rules(overlays)
-        document = read_asked_document(path)
-        problem = problem_in(document, path.parent, catalog, [rule.id for rule in rules])
-        return cls(problem, document.value, path.parent, catalog, rules, document.name)
+        document, inside = read_asked_document(path), roots(path.parent, confined)
+        problem = problem_in(document, path.parent, catalog, [rule.id for rule in rules], inside)
+        return cls(problem, document.value, path.parent, catalog, rules, document.name, inside)
 
     @cached_property
     def study(self) -> Study:
@@ -72,8 +80,8 @@ class Session:
         """
         values = with_changes(self.values, changes, flag)
         ids = [rule.id for rule in self.rules]
-        problem = load_problem_document(values, self.catalog, self.where, self.folder, ids)
-        other = Session(problem, values, self.folder, self.catalog, self.rules, self.where)
+        problem = load_problem_document(values, self.catalog, self.where, self.folder, ids, self.inside)
+        other = Session(problem, values, self.folder, self.catalog, self.rules, self.where, self.inside)
         other.__dict__["study"] = self.study
         return other
 

@@ -70,11 +70,22 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback answers
         bool, Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    confine: Annotated[
+        bool,
+        Option(
+            "--confine",
+            envvar="PLANNER_CONFINE",
+            help="Refuse files named in problems and plans that lie outside the folder of the file.",
+        ),
     ] = False,
 ) -> None:
     """Hold the options of the whole program."""
+    from planner.loaders.named_files import CONFINED
+
+    CONFINED.set(confine)
 
 
 @app.command()

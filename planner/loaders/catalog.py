@@ -11,9 +11,10 @@ from typing import Any
 
 from planner import resources
 from planner.errors import Fault, InputError, nearest
+from planner.loaders.files import read_bytes
 from planner.loaders.places import Key
 from planner.loaders.validation import attempt, merged
-from planner.loaders.yaml_source import Document, parse_document, read_bytes, read_document
+from planner.loaders.yaml_source import MAX_BYTES, Document, parse_document, read_document
 from planner.schema.catalog import (
     Archetype,
     CatalogEntry,
@@ -65,7 +66,7 @@ def read_catalog(folders: Sequence[Path]) -> Catalog:
         read[kind] = {}
         for path in _files(folders, kind):
             try:
-                document, entry, found = _parsed(noun, path, read_bytes(path))
+                document, entry, found = _parsed(noun, path, read_bytes(path, MAX_BYTES))
             except InputError as problem:
                 faults += problem.faults
                 continue

@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.errors import Fault, input_error, nearest
+from planner.loaders.files import decoded, read_bytes
 
-MAX_BYTES = 64_000_000
+MAX_BYTES = 32_000_000
+MAX_LINES = 500_000
+MAX_CELLS = 1_000
+"""In one line: no table has so many columns."""
 _WITH_UNIT = re.compile(r"\$?\s*([0-9]+(?:\.[0-9]+)?)\s*[A-Za-z%/$]+")
 
 
@@ -22,29 +26,8 @@ def read_table(path: Path, expected: str) -> list[tuple[str, list[str]]]:
         InputError: a file that cannot be read, that is no text, or without a line.
     """
     name = str(path)
-    try:
-        data = path.read_bytes()
-    except OSError as problem:
-        found = "a folder" if path.is_dir() else (problem.strerror or "no file").lower()
-        raise input_error(name, "", found, expected) from problem
-    if len(data) > MAX_BYTES:
-        raise input_error(name, "", f"{len(data):,} bytes", f"at most {MAX_BYTES:,} bytes")
+    data = read_bytes(path, MAX_BYTES, expected)
     return table_lines(name, decoded(name, data), expected)
-
-
-def decoded(name: str, data: bytes) -> str:
-    """UTF-8, with or without a mark, or UTF-16 with one.
-
-    Raises:
-        InputError: bytes that are neither.
-    """
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        found = f"the byte 0x{data[problem.start]:02x}"
-        raise input_error(f"{name}:{line}", "", found, "text in UTF-8") from problem
 
 
 def table_lines(name: str, text: str, expected: str) -> list[tuple[str, list[str]]]:
@@ -57,9 +40,16 @@ def table_lines(name: str, text: str, expected: str) -> list[tuple[str, list[str
         line = text.count("\n", 0, text.index("\0")) + 1
         raise input_error(f"{name}:{line}", "", "a zero byte", "a CSV table as text")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    lines, start = [], 1
+    lines: list[tuple[str, list[str]]] = []
+    start = 1
     try:
         for cells in reader:
+            if len(cells) > MAX_CELLS or len(lines) >= MAX_LINES:
+                found = (
+                    f"{len(cells):,} cells" if len(cells) > MAX_CELLS else f"more than {MAX_LINES:,} lines"
+                )
+                limit = f"at most {MAX_CELLS:,} in a line, and {MAX_LINES:,} lines"
+                raise input_error(f"{name}:{start}", "", found, limit)
             if any(cell.strip() for cell in cells):
                 lines.append((f"{name}:{start}", [cell.strip() for cell in cells]))
             start = reader.line_num + 1

@@ -1,16 +1,81 @@
-"""The files that a problem names: tables of workers, traces, model configurations."""
+"""The files that a problem names: tables of workers, traces, model configurations, the fleet of today.
+
+They are regular files. Where they are confined, they lie in the folder of the problem or below it, links
+followed; whether others exist is not told.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from planner.loaders.files import kind_of
+from planner.loaders.messages import show
+
 MAX_BYTES = 1_000_000
 """Larger files are not carried along."""
-_CONFIG = "config.json"
+CONFIG = "config.json"
+"""Describes a model in a Hugging Face folder."""
+OUTSIDE = "outside the folder of the problem"
+_INDEX = "model.safetensors.index.json"
+CONFINED: ContextVar[bool] = ContextVar("confined", default=False)
+"""Whether files are confined where a caller does not say."""
+
+
+def roots(folder: Path, confined: bool | None = None) -> tuple[Path, ...]:
+    """The folders in which named files must lie; empty: anywhere.
+
+    Args:
+        folder: of the problem.
+        confined: whether there is such a limit; None: `CONFINED`.
+    """
+    asked = CONFINED.get() if confined is None else confined
+    return (folder,) if asked else ()
+
+
+def place(folder: Path, name: str) -> Path:
+    """Where a named file lies: relative to the folder of the problem; ``~`` is the home of the user.
+
+    Raises:
+        RuntimeError: the home of a user that there is not.
+    """
+    return folder / Path(name).expanduser()
+
+
+def refusal(folder: Path, name: str, inside: Sequence[Path]) -> str:
+    """Why a name leads to no file that may be read, as what was found; empty where it does."""
+    try:
+        path = place(folder, name)
+        if not _lies(path, inside):
+            return f"{show(name)}, {OUTSIDE}"
+        if path.is_file():
+            return ""
+        kind = "a pipe" if path.is_fifo() else kind_of(path.stat().st_mode)
+        return f"{show(name)}, {kind}"
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: no such home, or a loop of links
+        return f"no such file {show(name)}"
+
+
+def is_model(folder: Path, name: str, inside: Sequence[Path]) -> bool:
+    """Whether a name leads to a configuration, or to a folder that holds one."""
+    try:
+        path = place(folder, name)
+        is_file = _lies(path, inside) and path.is_file()
+        index = path.parent / _INDEX if is_file else path / _INDEX
+        if not all(_lies(part, inside) for part in (path, path / CONFIG, index)):
+            return False
+        return is_file or (path / CONFIG).is_file()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _lies(path: Path, inside: Sequence[Path]) -> bool:
+    return not inside or any(path.resolve().is_relative_to(folder.resolve()) for folder in inside)
 
 
 def texts(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
@@ -25,14 +90,14 @@ def texts(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for holder, key in _places(values):
         name = str(holder[key])
-        text = _text(folder / Path(name).expanduser())
+        text = _text(place(folder, name))
         if text is not None:
             found[name] = text
     return dict(sorted(found.items()))
 
 
 def laid_out(
-    values: Mapping[str, Any], files: Mapping[str, str], folder: Path
+    values: Mapping[str, Any], files: Mapping[str, str], folder: Path, inside: Sequence[Path] = ()
 ) -> tuple[dict[str, Any], Path | None]:
     """The problem with names that lead to the files, and the folder made for those that are not there.
 
@@ -42,17 +107,18 @@ def laid_out(
         values: the problem as plain values.
         files: texts by name, as `texts` gives them.
         folder: where the files may still lie.
+        inside: folders in which they must lie then (see `roots`).
     """
     moved: dict[str, Any] = copy.deepcopy(dict(values))
     made: Path | None = None
     for number, (holder, key) in enumerate(_places(moved)):
         name = str(holder[key])
-        if name not in files or (folder / Path(name).expanduser()).exists():
+        if name not in files or not refusal(folder, name, inside) or is_model(folder, name, inside):
             continue
         made = made or Path(mkdtemp(prefix="planner-"))
         inner = made / str(number)
         inner.mkdir()
-        target = inner / (_CONFIG if key == "model" else Path(name).name)
+        target = inner / (CONFIG if key == "model" else _plain_name(name))
         target.write_text(files[name], encoding="utf-8")
         holder[key] = str(target)
     return moved, made
@@ -76,9 +142,14 @@ def _places(values: Mapping[str, Any]) -> Iterator[tuple[Any, str | int]]:
                 yield part, "trace"
 
 
+def _plain_name(name: str) -> str:
+    """The last part of a path as a name that any file can have."""
+    return re.sub(r"[^\w.-]", "_", Path(name).name)[-60:].strip(".") or "file"
+
+
 def _text(path: Path) -> str | None:
     try:
-        file = path / _CONFIG if path.is_dir() else path
+        file = path / CONFIG if path.is_dir() else path
         if not file.is_file() or file.stat().st_size > MAX_BYTES:
             return None
         return file.read_text(encoding="utf-8")

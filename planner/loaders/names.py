@@ -13,16 +13,13 @@ from typing import Any
 
 from planner import units
 from planner.errors import Fault, nearest
+from planner.loaders import named_files
 from planner.loaders.fleet_checks import fleet_faults
 from planner.loaders.messages import show
 from planner.loaders.places import Key, dotted
 from planner.loaders.yaml_source import Document
 from planner.schema.catalog_index import Catalog, folded
 from planner.schema.problem import DEMAND_FORMS
-
-CONFIG = "config.json"
-"""File that describes a model in a Hugging Face folder."""
-
 
 MAX_FAULTS = 100
 """Faults of one kind at most: looking for the nearest name takes time."""
@@ -36,6 +33,7 @@ class _Lookup:
     catalog: Catalog
     rules: Sequence[str]
     folder: Path | None
+    inside: Sequence[Path]
 
     def fault(self, path: Key, found: str, expected: str, maybe: str = "") -> Fault:
         return Fault(self.document.where(path), dotted(self.document.value, path), found, expected, maybe)
@@ -65,7 +63,11 @@ def _walk(value: Any, pattern: Sequence[str], path: Key = ()) -> Iterator[tuple[
 
 
 def name_faults(
-    document: Document, catalog: Catalog, rules: Sequence[str], folder: Path | None
+    document: Document,
+    catalog: Catalog,
+    rules: Sequence[str],
+    folder: Path | None,
+    inside: Sequence[Path] = (),
 ) -> tuple[Fault, ...]:
     """Names of a problem that mean nothing, or the same thing twice.
 
@@ -74,8 +76,9 @@ def name_faults(
         catalog: Where ids and aliases are looked up.
         rules: Ids of the planning rules.
         folder: Where files that the problem names lie; None: files are not looked for.
+        inside: Folders in which they must lie (see `named_files.roots`).
     """
-    look = _Lookup(document, catalog, rules, folder)
+    look = _Lookup(document, catalog, rules, folder, inside)
     return tuple(fault for check in _CHECKS for fault in islice(check(look), MAX_FAULTS))
 
 
@@ -86,14 +89,16 @@ def _models(look: _Lookup) -> Iterator[Fault]:
             yield look.fault(
                 path, show(name), "a model of the catalog", nearest(name, look.catalog.names("models"))
             )
-    expected = f"a model of the catalog, or a folder with a {CONFIG}"
+    expected = f"a model of the catalog, or a folder with a {named_files.CONFIG}"
     for path, name in look.texts("workloads", "*", "model"):
         if look.catalog.model(name) is not None:
             continue
         if look.folder is None and _is_path(name):
             continue
-        if look.folder is None or not _has_config(look.folder, name):
-            yield look.fault(path, show(name), expected, nearest(name, look.catalog.names("models")))
+        if look.folder is None or not named_files.is_model(look.folder, name, look.inside):
+            found = look.folder and named_files.refusal(look.folder, name, look.inside)
+            found = found if found and found.endswith(named_files.OUTSIDE) else show(name)
+            yield look.fault(path, found, expected, nearest(name, look.catalog.names("models")))
 
 
 def _demands(look: _Lookup) -> Iterator[Fault]:
@@ -112,14 +117,6 @@ def _demands(look: _Lookup) -> Iterator[Fault]:
 
 def _is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.endswith(".json") or name in (".", "..")
-
-
-def _has_config(folder: Path, name: str) -> bool:
-    try:
-        place = folder / Path(name).expanduser()
-        return place.is_file() or (place / CONFIG).is_file()
-    except (OSError, ValueError, RuntimeError):
-        return False
 
 
 def _plain_names(look: _Lookup) -> Iterator[Fault]:
@@ -236,20 +233,14 @@ def _files(look: _Lookup) -> Iterator[Fault]:
         ("workloads", "*", "demand", "trace"),
     ):
         for path, name in look.texts(*pattern):
-            if not _is_file(look.folder, name):
-                expected = "a file; paths are relative to the problem file"
-                yield look.fault(path, f"no such file {show(name)}", expected)
+            found = named_files.refusal(look.folder, name, look.inside)
+            if found:
+                inside = " and stay in its folder" if look.inside else ""
+                yield look.fault(path, found, f"a file; paths are relative to the problem file{inside}")
 
 
 def _fleet(look: _Lookup) -> Iterator[Fault]:
     yield from fleet_faults(look.document, look.catalog)
-
-
-def _is_file(folder: Path, name: str) -> bool:
-    try:
-        return (folder / Path(name).expanduser()).is_file()
-    except (OSError, ValueError, RuntimeError):
-        return False
 
 
 _CHECKS: tuple[Callable[[_Lookup], Iterator[Fault]], ...] = (

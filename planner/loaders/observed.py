@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from planner import units
 from planner.errors import Fault, InputError, input_error
-from planner.loaders.places import Key, dotted
+from planner.loaders.files import decoded, read_bytes
+from planner.loaders.json_source import read_json
 from planner.loaders.validation import faults_of, merged
-from planner.loaders.yaml_source import Document, parse_document, read_bytes
+from planner.loaders.yaml_source import MAX_BYTES, Document, parse_document
 from planner.schema.observation import Observation
 from planner.schema.readings import Reading, Readout
 
@@ -29,7 +30,7 @@ def load_observed(path: Path) -> Readout:
     Raises:
         InputError: everything wrong with the file.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, MAX_BYTES)
     document = (
         _json_document(data, str(path)) if data.lstrip()[:1] == b"{" else parse_document(data, str(path))
     )
@@ -90,18 +91,12 @@ def _with_hint(fault: Fault) -> Fault:
 def _json_document(data: bytes, name: str) -> Document:
     """JSON keeps its own rules; where it is none, YAML's flow style may still read it."""
     try:
-        pairs: list[Fault] = []
-        value = json.loads(
-            data.decode("utf-8-sig"),
-            parse_float=Decimal,
-            parse_constant=_no_constant,
-            object_pairs_hook=lambda items: _once(items, name, pairs),
-        )
-    except (ValueError, RecursionError, ArithmeticError):
+        found = read_json(decoded(name, data), name, exact=True)
+    except InputError:
         return parse_document(data, name)
-    if not isinstance(value, dict):
+    if not isinstance(found.value, dict):
         raise input_error(name, "", "no mapping", "keys with values")
-    return _with_lines(data, name, value, tuple(pairs))
+    return _with_lines(data, name, found.value, found.faults)
 
 
 def _with_lines(data: bytes, name: str, value: dict[str, Any], faults: tuple[Fault, ...]) -> Document:
@@ -111,17 +106,3 @@ def _with_lines(data: bytes, name: str, value: dict[str, Any], faults: tuple[Fau
     except InputError:
         return Document(name, b"", value, faults)
     return Document(name, data, value, faults)
-
-
-def _once(items: list[tuple[str, Any]], name: str, faults: list[Fault]) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for key, inner in items:
-        if key in value:
-            path: Key = (key,)
-            faults.append(Fault(name, dotted(value, path), "the key twice", "every key once"))
-        value[key] = inner
-    return value
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(word)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from planner.errors import input_error
+from planner.loaders.files import decoded, name_of, read_asked
+from planner.loaders.json_source import one_value
+from planner.loaders.messages import show
 from planner.loaders.validation import validated
-from planner.loaders.yaml_source import Document, name_of, read_asked
+from planner.loaders.yaml_source import Document
 from planner.schema.plan import Plan
 
 SCHEMA = "planner/plan/1"
+MAX_BYTES = 16_000_000
+_WRITES = '"planner plan PROBLEM --out FILE"'
 
 
 def load_plan(path: Path) -> Plan:
@@ -21,16 +25,8 @@ def load_plan(path: Path) -> Plan:
         InputError: no such file, no JSON, or no plan; all faults at once.
     """
     name = name_of(path)
-    data = read_asked(path)
-    try:
-        value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
-    except json.JSONDecodeError as problem:
-        raise input_error(
-            f"{name}:{problem.lineno}", "", problem.msg.lower(), "JSON", '"planner plan PROBLEM --out FILE"'
-        ) from problem
-    except (ValueError, RecursionError) as problem:
-        raise input_error(name, "", str(problem).split(":")[0], "a plan as JSON in UTF-8") from problem
-    return _plan(name, value)
+    text = decoded(name, read_asked(path, MAX_BYTES))
+    return _plan(name, one_value(text, name, f"JSON, as {_WRITES} writes it"))
 
 
 def _plan(name: str, value: Any) -> Plan:
@@ -39,12 +35,8 @@ def _plan(name: str, value: Any) -> Plan:
         raise input_error(
             name,
             "schema",
-            f'"{found}"' if isinstance(found, str) else "no such key",
+            show(found) if isinstance(found, str) else "no such key",
             f'"{SCHEMA}", a plan document',
-            '"planner plan PROBLEM --out FILE" writes one',
+            f"{_WRITES} writes one",
         )
     return validated(Plan, Document(name, b"", value))
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"the number {word}")

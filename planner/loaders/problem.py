@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,25 +15,32 @@ from planner.schema.catalog_index import Catalog
 from planner.schema.problem import Problem
 
 
-def load_problem(path: Path, catalog: Catalog, rules: Collection[str] | None = None) -> Problem:
+def load_problem(
+    path: Path, catalog: Catalog, rules: Collection[str] | None = None, inside: Sequence[Path] = ()
+) -> Problem:
     """The problem in a YAML file, with every name looked up in the catalog.
 
-    Files and models that the problem names by path are looked for relative to the problem file
-    (see `beside`); the problem keeps them as written.
+    Files and models that the problem names by path are looked for relative to the problem file; the problem
+    keeps them as written.
 
     Args:
         path: The problem file, ``-`` for standard input.
         catalog: Where ids and aliases are looked up.
         rules: Ids of the planning rules that may be switched off; default: those of the program.
+        inside: Folders in which named files must lie (see `named_files.roots`).
 
     Raises:
         InputError: everything wrong with the file, by line.
     """
-    return problem_in(read_asked_document(path), path.parent, catalog, rules)
+    return problem_in(read_asked_document(path), path.parent, catalog, rules, inside)
 
 
 def problem_in(
-    document: Document, folder: Path, catalog: Catalog, rules: Collection[str] | None = None
+    document: Document,
+    folder: Path,
+    catalog: Catalog,
+    rules: Collection[str] | None = None,
+    inside: Sequence[Path] = (),
 ) -> Problem:
     """As `load_problem`, of a file that was read; ``folder`` is where the files that it names lie.
 
@@ -41,7 +48,7 @@ def problem_in(
         InputError: everything wrong with the file, by line.
     """
     known = planning_rule_ids() if rules is None else tuple(rules)
-    return validated(Problem, document, name_faults(document, catalog, known, folder))
+    return validated(Problem, document, name_faults(document, catalog, known, folder, inside))
 
 
 def load_problem_document(
@@ -50,6 +57,7 @@ def load_problem_document(
     name: str = "problem",
     folder: Path | None = None,
     rules: Collection[str] | None = None,
+    inside: Sequence[Path] = (),
 ) -> Problem:
     """The problem in plain values, such as ``inputs.problem`` of a plan or a changed problem.
 
@@ -59,6 +67,7 @@ def load_problem_document(
         name: What messages call the document.
         folder: Where the files that the problem names lie; without it they are not looked for.
         rules: Ids of the planning rules that may be switched off; default: those of the program.
+        inside: Folders in which named files must lie (see `named_files.roots`).
 
     Raises:
         InputError: everything wrong with the values.
@@ -67,12 +76,7 @@ def load_problem_document(
     if catalog is None:
         return validated(Problem, document)
     known = planning_rule_ids() if rules is None else tuple(rules)
-    return validated(Problem, document, name_faults(document, catalog, known, folder))
-
-
-def beside(path: Path, named: str) -> Path:
-    """The file that a problem file names: relative to the problem file's folder."""
-    return path.parent / Path(named).expanduser()
+    return validated(Problem, document, name_faults(document, catalog, known, folder, inside))
 
 
 def _exact(value: Any) -> Any:

@@ -6,7 +6,6 @@ question, ``TOTAL_S`` for all of them.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,8 @@ import httpx
 
 from planner.errors import InputError, input_error
 from planner.loaders import http
+from planner.loaders.files import decoded
+from planner.loaders.json_source import read_json
 from planner.loaders.metric_names import MetricNames
 from planner.loaders.places import short
 from planner.loaders.selector import Selector
@@ -147,18 +148,19 @@ def _success(answer: http.Answer, url: str) -> Any:
     Raises:
         InputError: an error of the server, in its own words where it gives any.
     """
+    name = http.without_password(url)
     try:
-        value = json.loads(answer.data)
-    except (ValueError, RecursionError):
+        value = read_json(decoded(name, answer.data), name, EXPECTED, finite=False).value
+    except InputError:
         value = None
     told = value.get("error") if isinstance(value, dict) else None
     if isinstance(told, str) and answer.status not in (401, 403):
         found = f"the error {short(told, 200)}"
-        raise input_error(http.without_password(url), "", found, EXPECTED)
+        raise input_error(name, "", found, EXPECTED)
     http.check_status(answer, url, EXPECTED)
     if not isinstance(value, dict) or value.get("status") != "success":
         found = f"an answer of the type {answer.content_type[:60] or 'unknown'}"
-        raise input_error(http.without_password(url), "", found, EXPECTED, "its address without a path")
+        raise input_error(name, "", found, EXPECTED, "its address without a path")
     return value.get("data")
 
 

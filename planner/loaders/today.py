@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Fault, input_error, nearest
+from planner.loaders.files import read_bytes
 from planner.loaders.messages import show
 from planner.loaders.places import Key, dotted
-from planner.loaders.plan_file import SCHEMA, load_plan
+from planner.loaders.plan_file import MAX_BYTES, SCHEMA, load_plan
 from planner.loaders.validation import validated
-from planner.loaders.yaml_builder import Builder
-from planner.loaders.yaml_source import Document, parse_document, read_bytes
+from planner.loaders.yaml_source import Document, parse_value
 from planner.schema.fleet_answers import RatedPool, Today
 from planner.schema.plan import Plan
 
@@ -41,7 +41,7 @@ def load_today(path: Path, known: Known | None = None, names: Sequence[str] = ()
     Raises:
         InputError: no such file, or all that is wrong with it.
     """
-    data = read_bytes(path)
+    data = read_bytes(path, MAX_BYTES)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and f'"{SCHEMA}"'.encode() in data:
         return today_of(_with_fleet(load_plan(path), path))
     document = _document(data, str(path))
@@ -75,23 +75,20 @@ def today_of(plan: Plan) -> Today:
 
 
 def _document(data: bytes, name: str) -> Document:
-    builder = Builder(name, None)
-    text = data.removeprefix(b"\xef\xbb\xbf")
-    if not _is_list(text):
-        return parse_document(data, name)
-    value = builder.build(text)
-    if not isinstance(value, list):
-        return parse_document(data, name)
-    return _ListOfPools(name, text, {"pools": value}, builder.faults())
+    text, value, faults = parse_value(data, name, _is_fleet)
+    if not _is_fleet(value):
+        expected = "a plan, a list of pools, or a mapping with pools or gpus"
+        raise input_error(f"{name}:1", "", "no pools and no gpus", expected)
+    if isinstance(value, list):
+        return _ListOfPools(name, text, {"pools": value}, faults)
+    return Document(name, text, value, faults)
 
 
-def _is_list(text: bytes) -> bool:
-    """The first line that says something opens a list; told before parsing, which is done once."""
-    for line in text.splitlines():
-        words = line.strip()
-        if words and not words.startswith((b"#", b"%")) and words != b"---":
-            return words.startswith((b"[", b"- ")) or words == b"-"
-    return False
+def _is_fleet(value: Any) -> bool:
+    """Whether a file can be a fleet with slips; if not, it is some other file that nobody wants repeated."""
+    if isinstance(value, list):
+        return any(isinstance(item, dict) and item.keys() & RatedPool.model_fields for item in value)
+    return isinstance(value, dict) and bool(value.keys() & Today.model_fields)
 
 
 def _unknown(document: Document, known: Known, names: Sequence[str]) -> Iterator[Fault]:

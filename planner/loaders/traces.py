@@ -7,20 +7,24 @@ Columns are found by name, so that layouts with more columns read alike. Request
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from planner.errors import Fault, InputError, input_error
+from planner.loaders.files import opened
+from planner.loaders.json_source import kind_of, read_json
 from planner.loaders.messages import show
 from planner.schema.traces import TraceLengths
 
 MAX_BYTES = 2_000_000_000
+MAX_LINE = 1_000_000
 MAX_FAULTS = 20
 MAX_TOKENS = 100_000_000
 MAX_SECONDS = 1e10
@@ -63,48 +67,65 @@ _CSV_LAYOUTS = (_AZURE, _BURSTGPT, _LENGTHS)
 def read_trace(path: Path) -> TraceLengths:
     """The requests of a trace file, by arrival.
 
+    Read line by line, so that a trace of a week takes the memory of its numbers only.
+
     Raises:
         InputError: a file that cannot be read, of an unknown layout, with bad rows (the first
             ``MAX_FAULTS`` of them), or without any answered request.
     """
-    text = _text(path)
-    if text.lstrip()[:1] == "{":
-        return _gather(path, _MOONCAKE, _json_rows(path, text))
-    lines = text.splitlines()
-    names = [name.strip() for name in _cells(lines[0])] if lines else []
-    for layout in _CSV_LAYOUTS:
-        if {name for name in (layout.time, layout.input, layout.output) if name is not None} <= set(names):
-            return _gather(path, layout, _csv_rows(lines, names, layout))
-    raise input_error(f"{path}:1", "", _shown_header(text, names), KNOWN)
+    with opened(path, MAX_BYTES) as file:
+        lines = _lines(path, file)
+        number, first = next(((n, line) for n, line in lines if line.strip()), (1, ""))
+        if first.lstrip()[:1] == "{":
+            return _gather(path, _MOONCAKE, _json_rows(path, chain([(number, first)], lines)))
+        names = [name.strip() for name in _cells(first)]
+        for layout in _CSV_LAYOUTS:
+            if _columns(layout) <= set(names):
+                return _gather(path, layout, _csv_rows(lines, names, layout))
+    raise input_error(f"{path}:{number}", "", _shown_header(first, names), KNOWN)
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise input_error(str(path), "", f"{path.stat().st_size} bytes", f"at most {MAX_BYTES}")
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise input_error(str(path), "", "bytes that are no text", KNOWN) from problem
-    except (OSError, ValueError) as problem:
-        missing = isinstance(problem, FileNotFoundError)
-        found = "no such file" if missing else str(getattr(problem, "strerror", None) or problem).lower()
-        raise input_error(str(path), "", found, "a file that can be read") from problem
+def _lines(path: Path, file: BinaryIO) -> Iterator[Numbered]:
+    """Lines as text, with their numbers from 1."""
+    size = 0
+    for number in count(1):
+        data = file.readline(MAX_LINE + 1)
+        size += len(data)
+        if not data:
+            return
+        if len(data) > MAX_LINE or size > MAX_BYTES:
+            found = f"a line of more than {MAX_LINE:,} bytes" if len(data) > MAX_LINE else "a larger file"
+            raise input_error(f"{path}:{number}", "", found, f"at most {MAX_BYTES:,} bytes, in lines")
+        try:
+            yield number, data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as problem:
+            raise input_error(f"{path}:{number}", "", "bytes that are no text", KNOWN) from problem
 
 
-def _shown_header(text: str, names: Sequence[str]) -> str:
-    if text.startswith("version https://git-lfs"):
+def _columns(layout: _Layout) -> set[str]:
+    return {name for name in (layout.time, layout.input, layout.output) if name is not None}
+
+
+def _shown_header(line: str, names: Sequence[str]) -> str:
+    """What stands in the first line; its words only where some of them belong to a trace."""
+    if line.startswith("version https://git-lfs"):
         return "a git-lfs pointer instead of the file it stands for"
-    return f"the columns {show(', '.join(names))}" if any(names) else "an empty file"
+    if not any(names):
+        return "an empty file"
+    if any(_columns(layout) & set(names) for layout in _CSV_LAYOUTS):
+        return f"the columns {show(', '.join(names))}"
+    return "a first line without any known column"
 
 
+Numbered = tuple[int, str]
 Row = tuple[int, Any, Any, Any]
 """Line, time, input tokens, output tokens, as written; None where absent."""
 
 
-def _csv_rows(lines: Sequence[str], names: Sequence[str], layout: _Layout) -> Iterator[Row]:
+def _csv_rows(lines: Iterable[Numbered], names: Sequence[str], layout: _Layout) -> Iterator[Row]:
     time = None if layout.time is None else names.index(layout.time)
     first, second = names.index(layout.input), names.index(layout.output)
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in lines:
         if line.strip():
             cells = _cells(line)
             get = [None if at is None or at >= len(cells) else cells[at] for at in (time, first, second)]
@@ -120,26 +141,23 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def _json_rows(path: Path, text: str) -> Iterator[Row]:
-    for number, line in enumerate(text.splitlines(), start=1):
+def _json_rows(path: Path, lines: Iterable[Numbered]) -> Iterator[Row]:
+    for number, line in lines:
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as problem:
-            raise input_error(
-                f"{path}:{number}", "", "text that is no JSON", "one JSON object a line"
-            ) from problem
+        place = f"{path}:{number}"
+        found = read_json(line, place, "one JSON object a line")
+        row = found.value
         if not isinstance(row, dict):
-            raise input_error(f"{path}:{number}", "", show(row), "one JSON object a line")
+            raise input_error(place, "", kind_of(row), "one JSON object a line")
+        if found.faults and row.keys() & _columns(_MOONCAKE):
+            raise InputError(found.faults)
         yield number, row.get(_MOONCAKE.time), row.get(_MOONCAKE.input), row.get(_MOONCAKE.output)
 
 
 def _gather(path: Path, layout: _Layout, rows: Iterator[Row]) -> TraceLengths:
     faults: list[Fault] = []
-    times: list[float] = []
-    inputs: list[int] = []
-    outputs: list[int] = []
+    times, inputs, outputs = array("d"), array("q"), array("q")
     for line, time, first, second in rows:
         try:
             time_s = 0.0 if layout.time is None else _time(layout, time)
@@ -160,7 +178,7 @@ def _gather(path: Path, layout: _Layout, rows: Iterator[Row]) -> TraceLengths:
     return _by_arrival(None if layout.time is None else times, inputs, outputs)
 
 
-def _by_arrival(times: list[float] | None, inputs: list[int], outputs: list[int]) -> TraceLengths:
+def _by_arrival(times: array[float] | None, inputs: array[int], outputs: array[int]) -> TraceLengths:
     input_tokens, output_tokens = np.array(inputs, dtype=np.int64), np.array(outputs, dtype=np.int64)
     if times is None:
         return TraceLengths(None, input_tokens, output_tokens)

@@ -8,14 +8,15 @@ output tokens by row and input tokens by column, ``ttft`` in seconds).
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from planner.errors import Fault, InputError, input_error, nearest
+from planner.loaders.json_source import kind_of, read_json
 from planner.loaders.messages import show
 from planner.schema.workers import WorkerRow, WorkerTable
 
@@ -23,6 +24,7 @@ LARGEST = Decimal(10) ** 12
 """Numbers above this are mistakes."""
 SMALLEST, MOST_DIGITS = Decimal(10) ** -30, 60
 MAX_FAULTS = 100
+_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _JSON_KEYS = ("gpu_info", "workload_distribution", "total_request_rate", "slice_factor", "indexes")
 _GPU_KEYS = (
     "name", "gpu", "cost", "tputs", "max_count", "indexes", "created", "slos", "e2e", "ttft", "tpot",
@@ -42,44 +44,18 @@ def parse_worker_json(name: str, text: str) -> WorkerTable:
     Raises:
         InputError: anything that is no such file; all faults at once.
     """
-    try:
-        data = json.loads(
-            text,
-            parse_float=Decimal,
-            parse_int=Decimal,
-            parse_constant=_no_constant,
-            object_pairs_hook=_no_twice,
-        )
-    except json.JSONDecodeError as problem:
-        raise input_error(f"{name}:{problem.lineno}", "", problem.msg, "JSON") from problem
-    except (ValueError, ArithmeticError, RecursionError) as problem:
-        raise input_error(
-            f"{name}:1", "", str(problem), "JSON with finite numbers and every key once"
-        ) from problem
+    found = read_json(text, name, "JSON with finite numbers and every key once", exact=True)
+    data, reading = found.value, _Json(name, text)
     if isinstance(data, dict) and "gpu_info" in data:
-        return _Json(name, text).solver_input(data)
+        reading.faults += found.faults
+        return reading.solver_input(data)
     profiles = data if isinstance(data, list) else [data]
     if not profiles or not all(isinstance(one, dict) and "tputs" in one for one in profiles):
-        raise input_error(f"{name}:1", "", _kind(data), _FORMS, "a CSV table of workers")
-    return _Json(name, text).profiles(profiles)
-
-
-def _kind(data: Any) -> str:
-    if isinstance(data, dict):
-        return f"the keys {', '.join(map(str, list(data)[:5]))}"[:100] if data else "an empty mapping"
-    return show(data)
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"the number {word}")
-
-
-def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f'the key "{twice}" twice')
-    return found
+        # Nothing of what it holds: it may be any file.
+        kind = f"{kind_of(data)} of another kind"
+        raise input_error(f"{name}:1", "", kind, _FORMS, "a CSV table of workers")
+    reading.faults += found.faults
+    return reading.profiles(profiles)
 
 
 class _Json:
@@ -89,17 +65,28 @@ class _Json:
         self.name, self.text = name, text
         self.faults: list[Fault] = []
 
+    @cached_property
+    def lines(self) -> dict[str, list[int]]:
+        """Lines of every text, downwards."""
+        lines: dict[str, list[int]] = {}
+        line, place = 1, 0
+        for match in _TEXT.finditer(self.text):
+            line += self.text.count("\n", place, match.start())
+            place = match.start()
+            lines.setdefault(match[1], []).append(line)
+        return lines
+
     def where(self, key: str) -> str:
         """Line of a key: each of its parts is the first mention after the part before."""
-        place = 0
+        line = 1
         for part in key.partition("[")[0].split("."):
-            found = self.text.find(f'"{part}"', place)
-            place = found if found >= 0 else place
-        return f"{self.name}:{self.text.count(chr(10), 0, place) + 1}"
+            line = next((number for number in self.lines.get(part, ()) if number >= line), line)
+        return f"{self.name}:{line}"
 
     def fault(self, key: str, found: str, expected: str, maybe: str = "") -> None:
-        if len(self.faults) < MAX_FAULTS:
-            self.faults.append(Fault(self.where(key), key, found, expected, maybe))
+        self.faults.append(Fault(self.where(key), key, found, expected, maybe))
+        if len(self.faults) >= MAX_FAULTS:
+            raise InputError(self.faults)
 
     # -- a solver's input -------------------------------------------------------------------------------
 
@@ -217,7 +204,7 @@ class _Json:
             limits = [f"{key} {value}" for key, value in slos.items() if key != "percentile"]
             at = slos.get("percentile")
             if limits:
-                kind = f" at P{at}" if isinstance(at, Decimal) and at else ""
+                kind = f" at P{at}" if isinstance(at, int | Decimal) and at else ""
                 yield f"{self.name}: the rates of {gpu} were measured to keep {', '.join(limits)}{kind}"
 
     # -- values -----------------------------------------------------------------------------------------
@@ -239,8 +226,10 @@ class _Json:
         return found
 
     def number(self, value: Any, key: str, *, whole: bool = False) -> Decimal:
-        if isinstance(value, Decimal) and _fine(value) and not (whole and value % 1):
-            return value
+        if isinstance(value, int | Decimal) and not isinstance(value, bool):
+            exact = Decimal(value)
+            if _fine(exact) and not (whole and exact % 1):
+                return exact
         self.fault(key, show(value), f"a {'whole ' if whole else ''}number from 0 to {LARGEST:f}")
         return Decimal(0)
 

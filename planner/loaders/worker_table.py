@@ -8,9 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from planner.errors import Fault, InputError, input_error, nearest
-from planner.loaders.csv_table import decoded, header_faults, table_lines
+from planner.loaders.csv_table import header_faults, table_lines
+from planner.loaders.files import decoded, read_bytes
 from planner.loaders.worker_json import LARGEST, MAX_FAULTS, parse_worker_json
-from planner.loaders.yaml_source import read_bytes
+from planner.loaders.yaml_source import MAX_BYTES
 from planner.schema.workers import WorkerRow, WorkerTable
 
 COLUMNS = (
@@ -24,6 +25,8 @@ _DECIMAL = re.compile(
     r"[0-9]{1,30}(\.[0-9]{0,30})?([eE][-+]?[0-9]{1,2})?|\.[0-9]{1,30}([eE][-+]?[0-9]{1,2})?"
 )
 _WITH_UNIT = re.compile(r"\$?\s*([0-9]+(?:\.[0-9]+)?)\s*[A-Za-z%/$]+")
+_LEAST_KNOWN = 2
+"""Columns that tell a table of workers with slips from another file."""
 _SAME = ("gpu", "gpus", "usd_per_hour", "kv")
 
 
@@ -33,7 +36,7 @@ def read_workers(path: Path) -> WorkerTable:
     Raises:
         InputError: a file that cannot be read, columns or values that are wrong; all of them at once.
     """
-    text = decoded(str(path), read_bytes(path))
+    text = decoded(str(path), read_bytes(path, MAX_BYTES))
     if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
         return parse_worker_json(str(path), text)
     return _from_csv(str(path), text)
@@ -75,17 +78,30 @@ def read_worker_files(paths: Sequence[Path]) -> WorkerTable:
 def _from_csv(name: str, text: str) -> WorkerTable:
     lines = table_lines(name, text, f"a header with {', '.join(REQUIRED)}")
     where, header = lines[0]
+    _check_kind(where, header)
     faults = _separator_faults(where, header) or header_faults(where, header, COLUMNS, REQUIRED)
     if faults:
         raise InputError(faults)
-    read = [_row(where, header, cells, faults) for where, cells in lines[1:]]
-    rows = [row for row in read if row is not None]
+    rows: list[WorkerRow] = []
+    for place, cells in lines[1:]:
+        row = _row(place, header, cells, faults)
+        rows += [row] if row is not None else []
+        if len(faults) >= MAX_FAULTS:
+            break
     faults.extend(_between_rows(rows))
     if faults:
         raise InputError(faults[:MAX_FAULTS])
     if not rows:
         raise input_error(where, "", "a header without rows", "at least one worker")
     return WorkerTable(tuple(rows))
+
+
+def _check_kind(where: str, header: Sequence[str]) -> None:
+    """Refuse what is no table of workers without a word of what it holds: it may be any file."""
+    words = set(header) | set(re.split(r"[;\t]", header[0]))
+    if len(words & set(COLUMNS)) < _LEAST_KNOWN:
+        expected = f"a table of workers: a header with {', '.join(REQUIRED)}"
+        raise input_error(where, "", f"a first line with fewer than {_LEAST_KNOWN} known columns", expected)
 
 
 def _separator_faults(where: str, header: Sequence[str]) -> list[Fault]:

@@ -8,19 +8,18 @@ somebody asks: good files, which are nearly all, do not pay for them.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from planner.errors import Fault, input_error
+from planner.errors import Fault, InputError, input_error
+from planner.loaders.files import name_of, read_asked, read_bytes
 from planner.loaders.places import Key
 from planner.loaders.yaml_builder import Builder
 
 MAX_BYTES = 4_000_000
-STDIN = Path("-")
-"""Stands for standard input where a user names a problem or a plan."""
 
 
 class Document:
@@ -68,12 +67,7 @@ def read_document(path: Path) -> Document:
     Raises:
         InputError: no such file, or bytes that are no YAML mapping, with their line.
     """
-    return parse_document(read_bytes(path), str(path))
-
-
-def name_of(path: Path) -> str:
-    """What messages call a file that a user names."""
-    return "<stdin>" if path == STDIN else str(path)
+    return parse_document(read_bytes(path, MAX_BYTES), str(path))
 
 
 def read_asked_document(path: Path) -> Document:
@@ -82,51 +76,7 @@ def read_asked_document(path: Path) -> Document:
     Raises:
         InputError: as for `read_document`.
     """
-    return parse_document(read_asked(path), name_of(path))
-
-
-def read_asked(path: Path) -> bytes:
-    """The bytes of a file that a user names: ``-`` is standard input.
-
-    Raises:
-        InputError: as for `read_bytes`; standard input is closed.
-    """
-    if path != STDIN:
-        return read_bytes(path)
-    if sys.stdin is None:
-        raise input_error(name_of(path), "", "it closed", "a document there, or the name of a file")
-    try:
-        data = sys.stdin.buffer.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise input_error(name_of(path), "", _os_text(problem), "a document that can be read") from problem
-    return _of_bounded_size(data, name_of(path))
-
-
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        InputError: the file is missing, a folder, not readable, or larger than ``MAX_BYTES``.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as problem:
-        found = "no such file" if isinstance(problem, FileNotFoundError) else _os_text(problem)
-        raise input_error(str(path), "", found, "a file that can be read") from problem
-    return _of_bounded_size(data, str(path))
-
-
-def _of_bounded_size(data: bytes, name: str) -> bytes:
-    if len(data) > MAX_BYTES:
-        raise input_error(name, "", f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES}")
-    return data
-
-
-def _os_text(problem: OSError | ValueError) -> str:
-    if isinstance(problem, IsADirectoryError):
-        return "a folder"
-    return (getattr(problem, "strerror", None) or str(problem)).lower()
+    return parse_document(read_asked(path, MAX_BYTES), name_of(path))
 
 
 def parse_document(data: bytes, name: str) -> Document:
@@ -135,16 +85,39 @@ def parse_document(data: bytes, name: str) -> Document:
     Raises:
         InputError: text that cannot be read to its end, or that is no mapping.
     """
+    text, value, faults = parse_value(data, name)
+    if not isinstance(value, dict):
+        found = "nothing" if value is None else "a list" if isinstance(value, list) else "a single value"
+        raise input_error(f"{name}:1", "", found, 'lines of the form "key: value"')
+    return Document(name, text, value, faults)
+
+
+def parse_value(
+    data: bytes, name: str, is_meant: Callable[[Any], bool] | None = None
+) -> tuple[bytes, Any, tuple[Fault, ...]]:
+    """The text without its mark, the value of its one document, and the faults of single values.
+
+    Args:
+        data: The YAML bytes.
+        name: What messages call them.
+        is_meant: Tells by the part that was read whether the file can be what it was named for; of other
+            files messages repeat nothing.
+
+    Raises:
+        InputError: text that cannot be read to its end.
+    """
     if len(data) > MAX_BYTES:
         raise input_error(name, "", f"{len(data)} bytes", f"at most {MAX_BYTES}")
     data = data.removeprefix(b"\xef\xbb\xbf")
     _check_text(data, name)
     builder = Builder(name, None)
-    value = builder.build(data)
-    if not isinstance(value, dict):
-        found = "nothing" if value is None else "a list" if isinstance(value, list) else "a single value"
-        raise input_error(f"{name}:1", "", found, 'lines of the form "key: value"')
-    return Document(name, data, value, builder.faults())
+    try:
+        value = builder.build(data)
+    except InputError as problem:
+        if is_meant is None or is_meant(builder.root):
+            raise
+        raise InputError([replace(problem.faults[-1], key="")]) from problem
+    return data, value, builder.faults()
 
 
 def _check_text(data: bytes, name: str) -> None:

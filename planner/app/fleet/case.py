@@ -14,6 +14,7 @@ from planner.app.fleet.question import fleet_question
 from planner.app.fleet.suppliers import apis_of
 from planner.app.fleet.tokens import RequestTokens, at_one_rps, stated_tokens
 from planner.app.study import NOTHING, Granted, Posed, Study
+from planner.loaders.named_files import place
 from planner.loaders.traces import read_trace
 from planner.performance.measured import measured_case
 from planner.performance.measured_view import ONE_BUCKET, shares_of
@@ -112,7 +113,7 @@ def measured_fleet(
     tokens: dict[str, Mapping[str, RequestTokens] | None] = {}
     for workload in problem.workloads:
         named = workload.lengths.trace if workload.lengths is not None else None
-        trace = read_trace(study.folder / named) if named is not None else None
+        trace = read_trace(place(study.folder, named)) if named is not None else None
         tokens[workload.name] = stated_tokens(workload, shares_of(table, workload), trace)
 
     def written(workload: Workload) -> float | None:

@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 
 from planner.errors import input_error
+from planner.loaders.files import name_of
 from planner.loaders.plan_file import load_plan
-from planner.loaders.yaml_source import name_of
 from planner.schema.choice import Role
 from planner.schema.fleet_out import BucketRoutes, PoolWeight, Routes, WorkloadRoutes
 from planner.schema.fleet_plan import PeriodRoute

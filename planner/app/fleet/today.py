@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planner.candidates.market import find_id
 from planner.errors import Fault, InputError, nearest
+from planner.loaders.named_files import place
 from planner.loaders.today import load_today
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet_answers import RatedPool, Today
@@ -36,7 +37,7 @@ def today_of(problem: Problem, folder: Path, catalog: Catalog, known: Mapping[st
         return catalog.accelerator(gpu) is not None or gpu in known or gpu in known.values()
 
     if isinstance(problem.start, str):
-        today = load_today(folder / Path(problem.start).expanduser(), is_known, sorted(known.values()))
+        today = load_today(place(folder, problem.start), is_known, sorted(known.values()))
     else:
         today = Today(pools=tuple(RatedPool(**pool.model_dump()) for pool in problem.start))
         names = sorted(known.values())

@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Fault, InputError, input_error
+from planner.loaders.files import decoded, read_bytes
+from planner.loaders.json_source import kind_of, read_json
 
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
 """No configuration comes near this; a larger file is some other file."""
+
+_MEANT = ("model_type", "architectures", "text_config", "metadata")
+"""Keys of which the file has at least one if it is what it was named for; of others nothing is repeated."""
 
 
 @dataclass
@@ -55,54 +60,9 @@ def read_document(path: Path) -> Document:
     Raises:
         InputError: not readable, not UTF-8, not JSON, not an object, a repeated key, NaN or infinity.
     """
-    text = _read_text(path)
-    repeated: list[str] = []
-    strange: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in items]
-        repeated.extend(sorted({name for name in names if names.count(name) > 1}))
-        return dict(items)
-
-    def constant(name: str) -> float:
-        strange.append(name)
-        return 0.0
-
-    try:
-        values = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
-    except json.JSONDecodeError as problem:
-        place = f"{path}:{problem.lineno}"
-        found = f"broken JSON at column {problem.colno} ({problem.msg})"
-        raise input_error(place, "", found, "one JSON object") from problem
-    except RecursionError as problem:
-        raise input_error(str(path), "", "brackets nested too deeply", "one JSON object") from problem
-    except ValueError as problem:  # an integer of thousands of digits
-        raise input_error(str(path), "", "a number of too many digits", "sizes and counts") from problem
-    if not isinstance(values, dict):
-        raise input_error(str(path), "", _kind(values), "a JSON object of architecture fields")
-    document = Document(path, text, values)
-    for name in repeated:
-        document.fault((name,), "the key twice in one object", "each key once")
-    for name in strange:
-        document.fault((), name, "finite numbers")
-    return document
-
-
-def _read_text(path: Path) -> str:
-    try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise input_error(
-                str(path), "", f"a file of {path.stat().st_size:,} bytes", "a config.json of a few kB"
-            )
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise input_error(str(path), "", "bytes that are not UTF-8 text", "a JSON file") from problem
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise input_error(str(path), "", f"no readable file ({reason})", "a config.json") from problem
-
-
-def _kind(value: object) -> str:
-    """What a JSON value is, in words."""
-    names = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
-    return names.get(type(value), "null")
+    text = decoded(str(path), read_bytes(path, LARGEST_FILE_BYTES, "a config.json of a few kB"))
+    found = read_json(text, str(path), "one JSON object")
+    if not isinstance(found.value, dict):
+        raise input_error(str(path), "", kind_of(found.value), "a JSON object of architecture fields")
+    meant = any(key in found.value for key in _MEANT)
+    return Document(path, text, found.value, list(found.faults) if meant else [])

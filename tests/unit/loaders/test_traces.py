@@ -89,12 +89,15 @@ def test_mooncake_times_are_milliseconds(tmp_path):
     ("text", "pattern"),
     [
         ("", r"trace.csv:1: found an empty file, expected a trace of a known layout: .*"),
-        ("a,b\n1,2\n", r'trace.csv:1: found the columns "a, b", expected a trace of a known layout: .*'),
+        (
+            "a,b\n1,2\n",
+            r"trace.csv:1: found a first line without any known column, expected a trace of a known layout: .*",
+        ),
         (
             "version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
             r"trace.csv:1: found a git-lfs pointer instead of the file it stands for, expected .*",
         ),
-        (b"\xff\xfe\x00", r"trace.csv: found bytes that are no text, expected .*"),
+        (b"\xff\xfe\x00", r"trace.csv:1: found bytes that are no text, expected .*"),
         (
             BURST + "1,m,x,5,5,l\n",
             r'trace.csv:2: Request tokens: found "x", expected a whole number of tokens, .*',
@@ -113,7 +116,10 @@ def test_mooncake_times_are_milliseconds(tmp_path):
             '{"timestamp": 0}\n',
             r"trace.csv:1: input_length: found nothing, expected a whole number of tokens, .*",
         ),
-        ('{"timestamp": 0\n', r"trace.csv:1: found text that is no JSON, expected one JSON object a line\."),
+        (
+            '{"timestamp": 0\n',
+            r"trace.csv:1: found broken JSON at column 16 .*, expected one JSON object a line\.",
+        ),
         ("{}\n[1]\n", r"trace.csv:2: found a list, expected one JSON object a line\."),
         (
             "TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,1\n",

@@ -250,5 +250,7 @@ def test_rates_that_are_no_rates(tmp_path, rate):
     rest = '"workload_distribution": [[1]], "total_request_rate": 1'
     text = f'{{"gpu_info": {{"A": {{"cost": 1, "tputs": [[{rate}]]}}}}, {rest}}}'
     (fault,) = faults(tmp_path, text, "in.json")
-    assert "NaN" in fault.found or fault.key == "gpu_info.A.tputs[0][0]"
+    # A number that JSON's reader refuses is named itself, any other by its place.
+    refused = fault.found == rate or fault.found.startswith("a number of too many digits")
+    assert refused or fault.key == "gpu_info.A.tputs[0][0]"
     assert len(str(fault)) < 300
