@@ -9,7 +9,7 @@ unless the text says GiB or MiB (2^30, 2^20). Values are ``Decimal``, so that ``
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 
@@ -21,6 +21,10 @@ class Dimension:
     example: str
     units: dict[str, Decimal]
     base: str
+    likely: tuple[str, ...] = ()
+    """Units that a number without one may have been meant in, the first that gives a likely size."""
+    usual: tuple[float, float] = (0.0, float("inf"))
+    """Likely sizes, in the base unit."""
 
     def unit_names(self) -> str:
         """The units a person may write, largest first."""
@@ -53,9 +57,15 @@ def _prefixed(unit: str, prefixes: str, binary: bool = False) -> dict[str, Decim
     return factors
 
 
-BYTES = Dimension("memory size", "80 GB", _prefixed("B", "kMGT", binary=True), "B")
-BYTES_PER_S = Dimension("bandwidth", "50 GB/s", _prefixed("B/s", "kMGT"), "B/s")
-FLOPS = Dimension("compute rate", "989.4 TFLOPS", _prefixed("FLOPS", "MGTP"), "FLOPS")
+BYTES = Dimension(
+    "memory size", "80 GB", _prefixed("B", "kMGT", binary=True), "B", ("GB", "MB", "B"), (1e9, 5e12)
+)
+BYTES_PER_S = Dimension(
+    "bandwidth", "50 GB/s", _prefixed("B/s", "kMGT"), "B/s", ("GB/s", "MB/s", "B/s"), (5e8, 1e13)
+)
+FLOPS = Dimension(
+    "compute rate", "989.4 TFLOPS", _prefixed("FLOPS", "MGTP"), "FLOPS", ("TFLOPS", "FLOPS"), (1e12, 1e17)
+)
 SECONDS = Dimension(
     "duration",
     "1500 ms",
@@ -68,23 +78,36 @@ SECONDS = Dimension(
         "d": _d("86400"),
     },
     "s",
+    ("s", "ms"),
+    (0.02, 60.0),
 )
-WATTS = Dimension("power", "700 W", {"W": _d("1"), "kW": _d("1e3"), "MW": _d("1e6")}, "W")
+FIRST_TOKEN = replace(SECONDS, usual=(0.02, 15.0))
+GAP = replace(SECONDS, example="60 ms", usual=(0.001, 0.5))
+REQUEST = replace(SECONDS, example="30 s", usual=(0.1, 600.0))
+LEAD = replace(SECONDS, example="10 min", likely=("min", "s"), usual=(60.0, 7200.0))
+DEADLINE = replace(SECONDS, example="8 h", likely=("h", "s"), usual=(3600.0, 604800.0))
+WATTS = Dimension("power", "700 W", {"W": _d("1"), "kW": _d("1e3"), "MW": _d("1e6")}, "W", ("W",))
 USD_PER_H = Dimension("price per hour", "2.5 USD/h", {"USD/h": _d("1"), "$/h": _d("1")}, "USD/h")
 # A relaxation states shares in the unit "fraction"; its number and unit can be fed back as they stand.
 FRACTION = Dimension("share", "10 %", {"%": _d("0.01"), "fraction": _d("1")}, "%")
 
 MAX_CHARACTERS = 100
+MAX_EXPONENT = 30
+"""Of numbers: exact arithmetic on larger powers of ten does not end soon."""
 _BITS = re.compile(r"^([kMGT]?)(?:bit/s|b/s|bps)$")
 _QUANTITY = re.compile(r"^\s*([-+]?[0-9][0-9_,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(\S.*?)?\s*$")
 
 
-def _meant(number: str, dimension: Dimension) -> str:
-    """The number without a unit as it was meant: 0.3 for a share is 30 %, not 0.3 %."""
-    if dimension is not FRACTION:
-        return number
-    exact = Decimal(number)
-    return _plain(exact * 100) if exact.is_finite() and 0 < exact < 1 else number
+def _meant(number: Decimal | None, dimension: Dimension) -> str:
+    """A number without a unit with the one that it was probably meant in: 0.3 for a share is 30 %."""
+    if number is None:
+        return ""
+    if dimension is FRACTION:
+        return f"{_plain(number * 100 if 0 < number < 1 else number)} %"
+    low, high = dimension.usual
+    fitting = (unit for unit in dimension.likely if low <= number * dimension.units[unit] <= high)
+    unit = next(fitting, dimension.example.split()[-1])
+    return f"{_plain(number)} {unit}"
 
 
 def parse(text: object, dimension: Dimension) -> Decimal:
@@ -95,45 +118,50 @@ def parse(text: object, dimension: Dimension) -> Decimal:
     """
     expected = f'a {dimension.name} with its unit, such as "{dimension.example}"'
     if isinstance(text, int | float | Decimal) and not isinstance(text, bool):
-        unit = dimension.example.split()[-1]
-        raise UnitError(_plain(text), expected, f'"{_meant(_plain(text), dimension)} {unit}"')
+        exact = _decimal(str(text))
+        raise UnitError(str(text) if exact is None else _plain(exact), expected, _meant(exact, dimension))
     if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
         raise UnitError(text, expected)
     match = _QUANTITY.match(text)
-    if match is None:
+    number = None if match is None else _decimal(match.group(1).replace(",", "").replace("_", ""))
+    if match is None or number is None:
         raise UnitError(text, expected)
-    number, unit = match.group(1).replace(",", "").replace("_", ""), match.group(2)
+    unit = match.group(2)
     if unit is None:
-        meant = _meant(number, dimension)
-        raise UnitError(text, expected, f'"{meant} {dimension.example.split()[-1]}"')
+        raise UnitError(text, expected, _meant(number, dimension))
     factor = dimension.units.get(unit)
     if factor is None:
         near = [known for known in dimension.units if known.lower() == unit.lower()]
-        maybe = f'"{number} {near[0]}"' if near else f"one of the units {dimension.unit_names()}"
+        maybe = f"{_plain(number)} {near[0]}" if near else f"one of the units {dimension.unit_names()}"
         raise UnitError(text, expected, _bytes_of_bits(number, unit, dimension) or maybe)
+    return number * factor
+
+
+def _decimal(number: str) -> Decimal | None:
+    """The number of moderate size that a text is."""
     try:
-        value = Decimal(number) * factor
-    except ArithmeticError as problem:  # an exponent beyond what Decimal can hold
-        raise UnitError(text, expected) from problem
-    return value
+        exact = Decimal(number)
+    except ArithmeticError:  # an exponent beyond what Decimal can hold
+        return None
+    return exact if is_moderate(exact) else None
 
 
-def _bytes_of_bits(number: str, unit: str, dimension: Dimension) -> str:
+def is_moderate(number: Decimal) -> bool:
+    """Zero, or finite and of an exponent that exact arithmetic can bear."""
+    return number.is_finite() and abs(number.adjusted() if number else 0) <= MAX_EXPONENT
+
+
+def _bytes_of_bits(number: Decimal, unit: str, dimension: Dimension) -> str:
     """``50 Gb/s`` (or Gbit/s, Gbps) as ``"6.25 GB/s"``; an empty text where no bits are meant."""
     match = _BITS.match(unit)
     meant = f"{match.group(1)}B/s" if match else ""
-    if meant not in dimension.units or not -9 < Decimal(number).adjusted() < 15:
+    if meant not in dimension.units or not -9 < number.adjusted() < 15:
         return ""
-    return f'"{_plain(Decimal(number) / 8)} {meant}"'
+    return f"{_plain(number / 8)} {meant}"
 
 
-def _plain(number: int | float | Decimal) -> str:
+def _plain(exact: Decimal) -> str:
     """A number without exponent and trailing zeros."""
-    if isinstance(number, int):
-        return str(number)
-    exact = number if isinstance(number, Decimal) else Decimal(repr(number))
-    if not exact.is_finite():
-        return str(exact)
     text = format(exact, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

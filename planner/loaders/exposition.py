@@ -21,7 +21,7 @@ from planner.loaders.places import short
 from planner.schema.exporter import plain
 from planner.schema.readings import Sample
 
-MAX_BYTES = 16_000_000
+MAX_BYTES = 6_000_000
 """A serving engine's page has 0.1 to 0.2 MB; more than this is for a Prometheus server."""
 MAX_LINE = 16_384
 MAX_FAULTS = 20

@@ -18,6 +18,9 @@ from planner.loaders.yaml_source import Document
 LONGEST = 300
 """Characters of one part of a message at most."""
 
+MAX_REFUSALS = 200
+"""Faults of one file that are told one by one: each needs the nearest of many names."""
+
 NounT = TypeVar("NounT", bound=BaseModel)
 
 
@@ -83,7 +86,8 @@ class _Refusal:
 
 def faults_of(problem: ValidationError, model: type[BaseModel], document: Document) -> tuple[Fault, ...]:
     """Every refusal as a fault; the alternatives of one union give one answer."""
-    refusals = [_refusal(error, document) for error in problem.errors(include_url=False)]
+    errors = problem.errors(include_url=False, include_context=True)
+    refusals = [_refusal(error, document) for error in errors[:MAX_REFUSALS]]
     refusals = [refusal for refusal in refusals if not _is_echo(refusal, document)]
     groups: dict[Key | int, list[_Refusal]] = {}
     for number, refusal in enumerate(refusals):
@@ -95,7 +99,16 @@ def faults_of(problem: ValidationError, model: type[BaseModel], document: Docume
             if isinstance(key, tuple)
             else [_fault(group[0], model, document)]
         )
-    return merged(faults)
+    return merged([*faults, *_left(document, len(errors) - MAX_REFUSALS)])
+
+
+def _left(document: Document, count: int) -> list[Fault]:
+    """What is not told one by one, at the end of the file."""
+    if count <= 0:
+        return []
+    last = document.data.count(b"\n") + 1
+    where = f"{document.name}:{last}" if document.data else document.name
+    return [Fault(where, "", f"{count:,} more faults", "those above mended first")]
 
 
 def _is_echo(refusal: _Refusal, document: Document) -> bool:

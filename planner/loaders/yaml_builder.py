@@ -16,7 +16,7 @@ from planner.errors import Fault, InputError
 from planner.loaders.places import Key, dotted, short
 from planner.loaders.yaml_syntax import syntax_fault
 
-MAX_VALUES = 200_000
+MAX_VALUES = 100_000
 MAX_DEPTH = 50
 MAX_DIGITS = 40
 MAX_EXPONENT = 30

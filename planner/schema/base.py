@@ -25,16 +25,36 @@ class Noun(BaseModel):
     )
 
 
+def _bounded(value: object) -> object:
+    """A number whose exact arithmetic ends soon: as text and as ``Decimal`` it may have any exponent."""
+    if isinstance(value, str | Decimal):
+        try:
+            number = Decimal(value) if len(str(value)) <= units.MAX_CHARACTERS else None
+        except ArithmeticError:
+            return value
+        if number is None or (number.is_finite() and not units.is_moderate(number)):
+            raise _quantity(value, f"a number between 1e-{units.MAX_EXPONENT} and 1e{units.MAX_EXPONENT}")
+    return value
+
+
+Exact = Annotated[Decimal, BeforeValidator(_bounded)]
+"""An exact number of moderate size."""
+
+
+def _quantity(found: object, expected: str, maybe: str = "") -> PydanticCustomError:
+    return PydanticCustomError(
+        "quantity",
+        "found {found}, expected {expected}",
+        {"found": repr(found), "expected": expected, "maybe": maybe},
+    )
+
+
 def _reader(dimension: Dimension, positive: bool) -> Any:
     def read(value: object) -> Decimal:
         try:
             number = units.parse(value, dimension)
         except units.UnitError as problem:
-            raise PydanticCustomError(
-                "quantity",
-                "found {found}, expected {expected}",
-                {"found": repr(problem.found), "expected": problem.expected, "maybe": problem.maybe},
-            ) from problem
+            raise _quantity(problem.found, problem.expected, problem.maybe) from problem
         if (
             not number.is_finite()
             or number < 0
@@ -42,11 +62,7 @@ def _reader(dimension: Dimension, positive: bool) -> Any:
             or not math.isfinite(float(number))
         ):
             bound = "above zero" if positive else "of zero or more"
-            raise PydanticCustomError(
-                "quantity",
-                "found {found}, expected {expected}",
-                {"found": repr(value), "expected": f"a {dimension.name} {bound}", "maybe": ""},
-            )
+            raise _quantity(value, f"a {dimension.name} {bound}")
         return number
 
     return read
@@ -54,15 +70,7 @@ def _reader(dimension: Dimension, positive: bool) -> Any:
 
 def _share_limit(value: Decimal) -> Decimal:
     if value > 1:
-        raise PydanticCustomError(
-            "quantity",
-            "found {found}, expected {expected}",
-            {
-                "found": repr(units.text(value, units.FRACTION)),
-                "expected": "a share between 0 % and 100 %",
-                "maybe": "",
-            },
-        )
+        raise _quantity(units.text(value, units.FRACTION), "a share between 0 % and 100 %")
     return value
 
 
@@ -87,6 +95,41 @@ Seconds = Annotated[
     _schema(units.SECONDS),
 ]
 """A duration above zero, exact, in seconds."""
+FirstTokenSeconds = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.FIRST_TOKEN, positive=True)),
+    _writer(units.SECONDS),
+    _schema(units.FIRST_TOKEN),
+]
+"""As `Seconds`, of the size of a time to first token: so a number without its unit is guessed."""
+GapSeconds = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.GAP, positive=True)),
+    _writer(units.SECONDS),
+    _schema(units.GAP),
+]
+"""As `Seconds`, of the size of the time between two tokens."""
+RequestSeconds = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.REQUEST, positive=True)),
+    _writer(units.SECONDS),
+    _schema(units.REQUEST),
+]
+"""As `Seconds`, of the size of a whole request."""
+LeadSeconds = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.LEAD, positive=True)),
+    _writer(units.SECONDS),
+    _schema(units.LEAD),
+]
+"""As `Seconds`, of the size of the time from order to service."""
+DeadlineSeconds = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.DEADLINE, positive=True)),
+    _writer(units.SECONDS),
+    _schema(units.DEADLINE),
+]
+"""As `Seconds`, of hours to days."""
 Bytes = Annotated[
     Decimal, BeforeValidator(_reader(units.BYTES, positive=True)), _writer(units.BYTES), _schema(units.BYTES)
 ]

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from planner.errors import nearest
-from planner.schema.base import Noun
+from planner.schema.base import Exact, Noun
 from planner.schema.metrics import METRICS, UNLIMITED, Metric, MetricKind
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not-in"]
@@ -38,11 +38,11 @@ class Reference(Noun):
 class Threshold(Noun):
     """A number from judgement, with its origin."""
 
-    value: Annotated[Decimal, Field(gt=0)]
+    value: Annotated[Exact, Field(gt=0)]
     meaning: Annotated[str, Field(min_length=1)]
-    low: Annotated[Decimal, Field(gt=0)] | None = None
+    low: Annotated[Exact, Field(gt=0)] | None = None
     """The lowest value that somebody sensible would take."""
-    high: Annotated[Decimal, Field(gt=0)] | None = None
+    high: Annotated[Exact, Field(gt=0)] | None = None
     source: Reference | tuple[Reference, ...]
 
     @model_validator(mode="after")

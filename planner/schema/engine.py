@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from planner.schema.accelerator import Accelerator
-from planner.schema.base import Bytes, Noun, Seconds, Share
+from planner.schema.base import Bytes, Exact, Noun, Seconds, Share
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
 from planner.schema.reuse import Tier
 from planner.schema.speculation import DraftKind
@@ -31,7 +30,7 @@ class EngineMemory(Noun):
     sampler_sequences_vision: Positive | None = None
     """The same for models with an image encoder, where the engine profiles fewer."""
     sampler_bytes_per_logit: Positive
-    workspace_copies: Annotated[Decimal, Field(ge=0)]
+    workspace_copies: Annotated[Exact, Field(ge=0)]
     """Widest activation rows alive at once in the start-up profile, per batched token."""
     load_copy: Share
     """Extra share of the weights held while loading (casts, repacking)."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Noun
+from planner.schema.base import Exact, Noun
 
 Tokens = Annotated[int, Field(ge=1, le=100_000_000, strict=True)]
 
@@ -45,7 +45,7 @@ class LengthBucket(Noun):
     """A class of requests with its share."""
 
     name: str
-    share: Annotated[Decimal, Field(gt=0, le=1)]
+    share: Annotated[Exact, Field(gt=0, le=1)]
     input: Tokens
     output: Tokens
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planner.schema.base import Bytes, BytesPerSecond, Noun, Seconds, UsdPerHour
+from planner.schema.base import Bytes, BytesPerSecond, Exact, Noun, Seconds, UsdPerHour
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
 from planner.schema.lengths import Lengths
 from planner.schema.slo import Slo
@@ -37,7 +36,7 @@ class Discount(Noun):
 
     instrument: str
     term: str
-    ratio_to_on_demand: Annotated[Decimal, Field(gt=0, le=1)] | None = None
+    ratio_to_on_demand: Annotated[Exact, Field(gt=0, le=1)] | None = None
     """Price over the on-demand price; absent where the source gives only a ceiling or a price."""
     text: str
     note: str = ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planner.schema.base import Noun, Share
+from planner.schema.base import Exact, Noun, Share
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
 
 
@@ -18,7 +17,7 @@ class StructuredSparsity(Noun):
     """The format of the weights that are not zero."""
     architectures: tuple[str, ...]
     """Accelerator architectures whose matrix units skip the zeros."""
-    peak_ratio: Annotated[Decimal, Field(ge=1)]
+    peak_ratio: Annotated[Exact, Field(ge=1)]
     """Peak rate over that of the dense format."""
     reach: Share
     """Share of its own peak that large products reach, over the share that dense ones reach of theirs."""
@@ -33,7 +32,7 @@ class NumberFormat(CatalogEntry):
     """May store weights."""
     kv: bool
     """May store the KV cache."""
-    bits: Annotated[Decimal, Field(gt=0)]
+    bits: Annotated[Exact, Field(gt=0)]
     """Bits per value, scales included."""
     nominal_bits: Positive
     """Bits of the value itself, compared with a minimum that the user asks for."""

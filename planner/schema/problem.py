@@ -8,7 +8,16 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import BytesPerSecond, Noun, Percentage, Seconds, Share, UsdPerHour, Watts
+from planner.schema.base import (
+    BytesPerSecond,
+    DeadlineSeconds,
+    Exact,
+    Noun,
+    Percentage,
+    Share,
+    UsdPerHour,
+    Watts,
+)
 from planner.schema.lengths import Lengths
 from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse_fault
 from planner.schema.sessions import Sessions
@@ -17,9 +26,12 @@ from planner.schema.speculation import Experts, Speculation
 from planner.schema.supply import ApiOffer, Budgets, StartCost, SupplyLine, Text, Tier
 from planner.schema.today import TodayPool
 
-Rate = Annotated[Decimal, Field(gt=0, le=1_000_000_000)]
+MAX_HOURS = 8784
+"""Hours of a leap year."""
+MAX_WORKLOADS = 1000
+Rate = Annotated[Exact, Field(gt=0, le=1_000_000_000)]
 """Requests per second, exact."""
-RateOrZero = Annotated[Decimal, Field(ge=0, le=1_000_000_000)]
+RateOrZero = Annotated[Exact, Field(ge=0, le=1_000_000_000)]
 Positive = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)]
 Count = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
 SpareCount = Annotated[int, Field(ge=0, le=100, strict=True)]
@@ -40,21 +52,21 @@ class Demand(Noun):
     """Requests per second that the fleet must carry."""
     mean_rps: Rate | None = None
     """Requests per second on average; divides the cost per token. Default: peak, or mean of the hours."""
-    hourly_rps: tuple[RateOrZero, ...] | None = None
+    hourly_rps: Annotated[tuple[RateOrZero, ...], Field(max_length=MAX_HOURS)] | None = None
     """One rate an hour, of a day or week that begins again; several are planned hour by hour."""
     trace: str | None = None
     """File with arrival times; the path is relative to the problem file."""
     sessions: Sessions | None = None
     """Sessions of several turns; rate, lengths and prefix hits follow from them."""
-    tokens_per_day: Annotated[Decimal, Field(gt=0, le=10**18)] | None = None
+    tokens_per_day: Annotated[Exact, Field(gt=0, le=10**18)] | None = None
     """Work that may wait: tokens to write in 24 hours, arriving evenly (class batch)."""
-    requests_per_day: Annotated[Decimal, Field(gt=0, le=10**15)] | None = None
+    requests_per_day: Annotated[Exact, Field(gt=0, le=10**15)] | None = None
     """The same as requests in 24 hours."""
-    deadline: Seconds | None = None
+    deadline: DeadlineSeconds | None = None
     """Of work that may wait: from arrival to the answer; default: a day. Whole hours count."""
     free: bool = False
     """No demand to meet: the most output for the money."""
-    burstiness: Annotated[Decimal, Field(ge=0, le=1000)] = Decimal(1)
+    burstiness: Annotated[Exact, Field(ge=0, le=1000)] = Decimal(1)
     """Squared coefficient of variation of inter-arrival times; 1 = Poisson."""
 
     @model_validator(mode="after")
@@ -119,7 +131,7 @@ class Lora(Noun):
 class Images(Noun):
     """Images in the prompts of a vision model."""
 
-    per_request: Annotated[Decimal, Field(gt=0, le=10000)]
+    per_request: Annotated[Exact, Field(gt=0, le=10000)]
     tokens_per_image: Positive | None = None
     """Default: the model's own figure."""
 
@@ -200,7 +212,7 @@ class Workload(Noun):
     """Adapters served beside the base model."""
     images: Images | None = None
     """Images in the prompts of a vision model."""
-    buckets: dict[Text, Annotated[Decimal, Field(gt=0, le=1)]] | None = None
+    buckets: dict[Text, Annotated[Exact, Field(gt=0, le=1)]] | None = None
     """Shares of requests per bucket of the worker table."""
     min_replicas: Positive | None = None
     """Overrides the fleet's."""
@@ -354,7 +366,7 @@ class Problem(Noun):
     """A planning problem."""
 
     name: Name
-    workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
+    workloads: Annotated[tuple[Workload, ...], Field(min_length=1, max_length=MAX_WORKLOADS)]
     """What must be served."""
     fleet: Fleet = Fleet()
     """What may be bought."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Bytes, BytesPerSecond, Noun, Percentage, Share
+from planner.schema.base import Bytes, BytesPerSecond, Exact, Noun, Percentage, Share
 from planner.schema.lengths import Tokens
 
 Routing = Literal["cache-aware", "round-robin"]
@@ -33,7 +33,7 @@ class PrefixCache(Noun):
     """Different prefixes in use, with prefix_tokens: the working set in tokens; 1: all begin alike."""
     prefix_tokens: Tokens | None = None
     """Tokens of one prefix."""
-    reuse: Annotated[Decimal, Field(gt=0, le=1_000_000_000)] | None = None
+    reuse: Annotated[Exact, Field(gt=0, le=1_000_000_000)] | None = None
     """Requests with one prefix during the time that it stays, all replicas together; under round-robin
     each replica sees its part of them. Default: so few that hits fall to one part in N."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Noun, Seconds
+from planner.schema.base import Exact, Noun, Seconds
 from planner.schema.lengths import LengthSide, Tokens
 
 MOST_TURNS = 10_000
@@ -22,9 +21,9 @@ class Sessions(Noun):
     found in the cache where the session returns to a replica that still holds it.
     """
 
-    per_hour: Annotated[Decimal, Field(gt=0, le=1_000_000_000_000)]
+    per_hour: Annotated[Exact, Field(gt=0, le=1_000_000_000_000)]
     """Sessions that begin per hour, at the peak."""
-    mean_per_hour: Annotated[Decimal, Field(gt=0, le=1_000_000_000_000)] | None = None
+    mean_per_hour: Annotated[Exact, Field(gt=0, le=1_000_000_000_000)] | None = None
     """Sessions that begin per hour on average; divides the cost per token. Default: the peak."""
     turns: Turns | LengthSide
     """Requests of one session: a number, or percentiles over sessions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.schema.base import Noun, Seconds
+from planner.schema.base import FirstTokenSeconds, GapSeconds, Noun, RequestSeconds
 
 
 class Slo(Noun):
@@ -11,26 +11,26 @@ class Slo(Noun):
     Absent means no limit. ITL pools the gaps of all tokens; TPOT averages them within a request.
     """
 
-    ttft_mean: Seconds | None = None
-    ttft_p50: Seconds | None = None
-    ttft_p90: Seconds | None = None
-    ttft_p95: Seconds | None = None
-    ttft_p99: Seconds | None = None
-    itl_mean: Seconds | None = None
-    itl_p50: Seconds | None = None
-    itl_p90: Seconds | None = None
-    itl_p95: Seconds | None = None
-    itl_p99: Seconds | None = None
-    tpot_mean: Seconds | None = None
-    tpot_p50: Seconds | None = None
-    tpot_p90: Seconds | None = None
-    tpot_p95: Seconds | None = None
-    tpot_p99: Seconds | None = None
-    e2e_mean: Seconds | None = None
-    e2e_p50: Seconds | None = None
-    e2e_p90: Seconds | None = None
-    e2e_p95: Seconds | None = None
-    e2e_p99: Seconds | None = None
+    ttft_mean: FirstTokenSeconds | None = None
+    ttft_p50: FirstTokenSeconds | None = None
+    ttft_p90: FirstTokenSeconds | None = None
+    ttft_p95: FirstTokenSeconds | None = None
+    ttft_p99: FirstTokenSeconds | None = None
+    itl_mean: GapSeconds | None = None
+    itl_p50: GapSeconds | None = None
+    itl_p90: GapSeconds | None = None
+    itl_p95: GapSeconds | None = None
+    itl_p99: GapSeconds | None = None
+    tpot_mean: GapSeconds | None = None
+    tpot_p50: GapSeconds | None = None
+    tpot_p90: GapSeconds | None = None
+    tpot_p95: GapSeconds | None = None
+    tpot_p99: GapSeconds | None = None
+    e2e_mean: RequestSeconds | None = None
+    e2e_p50: RequestSeconds | None = None
+    e2e_p90: RequestSeconds | None = None
+    e2e_p95: RequestSeconds | None = None
+    e2e_p99: RequestSeconds | None = None
 
 
 METRICS = ("ttft", "itl", "tpot", "e2e")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Noun, Share
+from planner.schema.base import Exact, Noun, Share
 
 DraftKind = Literal["draft-model", "ngram", "eagle"]
 DraftTokens = Annotated[int, Field(ge=1, le=32, strict=True)]
@@ -61,10 +60,10 @@ class DraftsTaken(Noun):
 class Experts(Noun):
     """How a mixture of experts is used where whole experts are spread over GPUs."""
 
-    imbalance: Annotated[Decimal, Field(ge=1, le=1000)] | None = None
+    imbalance: Annotated[Exact, Field(ge=1, le=1000)] | None = None
     """Tokens on the GPU with the hottest experts over the mean: every layer waits for it. Measure it;
     default: the calibration's."""
-    capacity_factor: Annotated[Decimal, Field(gt=0, le=1000)] | None = None
+    capacity_factor: Annotated[Exact, Field(gt=0, le=1000)] | None = None
     """Tokens that an expert accepts over the mean. Buffers and exchange are padded to it; what is above it
     overflows to other experts or is dropped."""
 

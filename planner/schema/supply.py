@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Noun, Percentage, Seconds, Share, UsdPerHour, Watts
+from planner.schema.base import Exact, GapSeconds, LeadSeconds, Noun, Percentage, Share, UsdPerHour, Watts
 from planner.schema.fleet import Term
 
-Usd = Annotated[Decimal, Field(ge=0, le=1_000_000_000)]
+Usd = Annotated[Exact, Field(ge=0, le=1_000_000_000)]
 Whole = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
 Text = Annotated[str, Field(min_length=1, max_length=100)]
 HOURS_PER_YEAR = Decimal(8760)
@@ -28,13 +28,13 @@ class Amortized(Noun):
 
     capex_usd_per_gpu: Usd
     """Price of one GPU with its share of server and network."""
-    years: Annotated[Decimal, Field(gt=0, le=20)]
+    years: Annotated[Exact, Field(gt=0, le=20)]
     """Time over which it is written off."""
     resale: Share = Decimal(0)
     """Share of the price that is left at the end."""
     power: Watts | None = None
     """Of one GPU with its share of the server, running; needed where electricity is paid."""
-    pue: Annotated[Decimal, Field(ge=1, le=3)] = Decimal("1.3")
+    pue: Annotated[Exact, Field(ge=1, le=3)] = Decimal("1.3")
     """Power of the building over power of the machines."""
     electricity_usd_per_kwh: Usd = Decimal(0)
     hosting_usd_per_gpu_h: Usd = Decimal(0)
@@ -74,7 +74,7 @@ class SupplyLine(Noun):
     """Of all GPUs of this type bought in a period, at most."""
     interruption_reserve: Annotated[Share, Field(lt=1)] = Decimal(0)
     """Share of these GPUs that is kept idle against interruptions."""
-    lead_time: Seconds | None = None
+    lead_time: LeadSeconds | None = None
     """From order to service."""
 
     @model_validator(mode="after")
@@ -151,7 +151,7 @@ class Tier(Noun):
     kind: Literal["routing", "cascade"]
     stages: Annotated[tuple[Stage, ...], Field(min_length=2)]
     """From the small model to the large one."""
-    router_latency: Seconds | None = None
+    router_latency: GapSeconds | None = None
     """Taken off the TTFT limit of every stage."""
     misroute: Share = Decimal(0)
     """Share of the requests of each stage but the last that the router should have sent on: they run there

@@ -51,7 +51,7 @@ def test_a_curve_that_cannot_run_says_no_and_draws_nothing(tmp_path, capsys):
         (["--slo", "ttft_p99"], 'Maybe "ttft_p99=1500ms"?'),
         (["--osl", "1", "--slo", "itl_p99=9ms"], "--slo: found itl_p99 with answers of one token"),
         (["--context", "1000"], '--context: found "1000", expected at least the 1,200 tokens of a request'),
-        (["--memory-utilization", "0.9"], 'Maybe "90 %"?'),
+        (["--memory-utilization", "0.9"], "Maybe 90 %?"),
         (["--slo", "ttft_p99=15"], "expected a duration with its unit"),
         (["--slo", "ttft_p99=1s,ttft_p99=2s"], "each limit once"),
         (["--slo", ""], '--slo: found ""'),

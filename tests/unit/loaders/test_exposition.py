@@ -73,7 +73,7 @@ def test_what_is_no_page_of_metrics(data, said):
 
 def test_a_page_over_the_limit_is_refused_unread():
     (fault,) = refusal(b"x" * (exposition.MAX_BYTES + 1))
-    assert "more than 16 MB" in fault.found
+    assert "more than 6 MB" in fault.found
     assert "--prometheus" in fault.maybe
 
 

@@ -48,12 +48,12 @@ ONE_CHANGE = {
     "bare number for a duration": (
         ("1500 ms", "1500"),
         "x.yaml:7: workloads.chat.slo.ttft_p99: found 1500, expected a duration with its unit, "
-        'such as "1500 ms". Maybe "1500 ms"?',
+        'such as "1500 ms". Maybe 1500 ms?',
     ),
     "unit in capitals": (
         ("1500 ms", "1500 MS"),
         'x.yaml:7: workloads.chat.slo.ttft_p99: found "1500 MS", expected a duration with its unit, '
-        'such as "1500 ms". Maybe "1500 ms"?',
+        'such as "1500 ms". Maybe 1500 ms?',
     ),
     "unit of another dimension": (
         ("1500 ms", "1500 GB"),
@@ -81,17 +81,17 @@ ONE_CHANGE = {
     "bandwidth or name as bare number": (
         ("accelerators: [h100-sxm]", "network: 50"),
         'x.yaml:9: fleet.network: found 50, expected a bandwidth with its unit, such as "50 GB/s". '
-        'Maybe "50 GB/s"?',
+        "Maybe 50 GB/s?",
     ),
     "bandwidth with a wrong unit": (
         ("accelerators: [h100-sxm]", "network: 50 gb/s"),
         'x.yaml:9: fleet.network: found "50 gb/s", expected a bandwidth with its unit, such as "50 GB/s", '
-        'or a network of the catalog. Maybe "50 GB/s"?',
+        "or a network of the catalog. Maybe 50 GB/s?",
     ),
     "bandwidth in bits": (
         ("accelerators: [h100-sxm]", "network: 400 Gb/s"),
         'x.yaml:9: fleet.network: found "400 Gb/s", expected a bandwidth with its unit, such as "50 GB/s", '
-        'or a network of the catalog. Maybe "50 GB/s"?',
+        "or a network of the catalog. Maybe 50 GB/s?",
     ),
     "unknown key": (
         ("slo:", "slos:"),
@@ -155,7 +155,7 @@ ONE_CHANGE = {
     "price without unit": (
         ("[h100-sxm]", "[h100-sxm]\n  prices: {h100-sxm: 2.50}"),
         "x.yaml:10: fleet.prices.h100-sxm: found 2.50, expected a price per hour with its unit, "
-        'such as "2.5 USD/h". Maybe "2.5 USD/h"?',
+        'such as "2.5 USD/h". Maybe 2.5 USD/h?',
     ),
     "fraction of a GPU": (
         ("[h100-sxm]", "[h100-sxm]\n  stock: {h100-sxm: 8.0}"),
@@ -269,7 +269,7 @@ ONE_CHANGE = {
     "share as bare number": (
         ("slo:", "prefix_cache_hit: 0.3\n    slo:"),
         "x.yaml:7: workloads.chat.prefix_cache_hit: found 0.3, expected a share with its unit, "
-        'such as "10 %". Maybe "30 %"?',
+        'such as "10 %". Maybe 30 %?',
     ),
     "shares off": (
         (LENGTHS, "lengths: {buckets: [{name: a, share: 0.5, input: 10, output: 10}]}"),

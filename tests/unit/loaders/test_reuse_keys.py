@@ -95,7 +95,7 @@ FAULTS = {
     "think time without unit": (
         with_sessions(think_time=20),
         'demand.sessions.think_time: found 20, expected a duration with its unit, such as "1500 ms". '
-        'Maybe "20 ms"?',
+        "Maybe 20 s?",
     ),
     "more shared than there is": (
         with_sessions(shared_input=9000),

@@ -131,7 +131,7 @@ def test_growing_aliases_are_stopped():
     levels = [b"k0: &k0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"]
     levels += [b"k%d: &k%d [%s]\n" % (n, n, b", ".join([b"*k%d" % (n - 1)] * 10)) for n in range(1, 20)]
     assert refused(b"".join(levels)) == [
-        "x.yaml:6: k5.0: found more than 200000 values, expected at most 200000."
+        "x.yaml:5: k4.7: found more than 100000 values, expected at most 100000."
     ]
 
 
