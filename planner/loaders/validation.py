@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from planner.errors import Fault, InputError, nearest
 from planner.loaders import messages
 from planner.loaders.annotations import keys_at
 from planner.loaders.places import Key, dotted, short
+from planner.loaders.rest import UNKNOWN, Rest, value_at
 from planner.loaders.yaml_source import Document
 
 LONGEST = 300
@@ -43,11 +44,27 @@ def validated(model: type[NounT], document: Document, more: Iterable[Fault] = ()
 
 
 def attempt(model: type[NounT], document: Document) -> tuple[NounT | None, tuple[Fault, ...]]:
-    """The noun, or the reasons why there is none."""
+    """The noun, or the reasons why there is none.
+
+    What keys say together is looked at only where every key alone is right. So what was refused is taken
+    away, and the rest is looked at again: no fault waits for the next run.
+    """
     try:
         return model.model_validate(document.value), ()
     except ValidationError as problem:
-        return None, faults_of(problem, model, document)
+        found, left = _refusals(problem, document.value)
+    faults = list(_told(found, model, document))
+    rest = Rest(document.value)
+    while found and not left and len(faults) < MAX_REFUSALS:
+        rest.without((refusal.path, refusal.kind, _meant(refusal, model)) for refusal in _close(found))
+        try:
+            model.model_validate(rest.value)
+            break
+        except ValidationError as problem:
+            found, left = _refusals(problem, rest.value)
+        found = [refusal for refusal in found if not rest.is_echo(refusal.path, refusal.kind)]
+        faults += _told(found, model, document)
+    return None, merged([*faults, *_left(document, left)])
 
 
 def merged(faults: Sequence[Fault]) -> tuple[Fault, ...]:
@@ -86,43 +103,61 @@ class _Refusal:
 
 def faults_of(problem: ValidationError, model: type[BaseModel], document: Document) -> tuple[Fault, ...]:
     """Every refusal as a fault; the alternatives of one union give one answer."""
-    errors = problem.errors(include_url=False, include_context=True)
-    refusals = [_refusal(error, document) for error in errors[:MAX_REFUSALS]]
-    refusals = [refusal for refusal in refusals if not _is_echo(refusal, document)]
+    found, left = _refusals(problem, document.value)
+    return merged([*_told(found, model, document), *_left(document, left)])
+
+
+def _refusals(problem: ValidationError, value: Any) -> tuple[list[_Refusal], int]:
+    """What is refused, and how much more of it there is."""
+    errors = problem.errors(include_url=False)
+    found = [_refusal(error, value) for error in errors[:MAX_REFUSALS]]
+    return [one for one in found if not _is_short_only(one, value)], max(0, len(errors) - MAX_REFUSALS)
+
+
+def _told(refusals: Sequence[_Refusal], model: type[BaseModel], document: Document) -> Iterator[Fault]:
     groups: dict[Key | int, list[_Refusal]] = {}
     for number, refusal in enumerate(refusals):
         groups.setdefault(number if refusal.union is None else refusal.union, []).append(refusal)
-    faults: list[Fault] = []
     for key, group in groups.items():
-        faults += (
-            _union_faults(group, model, document)
-            if isinstance(key, tuple)
-            else [_fault(group[0], model, document)]
-        )
-    return merged([*faults, *_left(document, len(errors) - MAX_REFUSALS)])
+        if isinstance(key, tuple):
+            yield from _union_faults(group, model, document)
+        else:
+            yield _fault(group[0], model, document)
+
+
+def _close(refusals: Sequence[_Refusal]) -> list[_Refusal]:
+    """Without the alternatives of a union that the value is not like, where it is like another."""
+    like = {refusal.union for refusal in refusals if not refusal.is_wrong_type}
+    return [one for one in refusals if one.union is None or one.union not in like or not one.is_wrong_type]
+
+
+def _meant(refusal: _Refusal, model: type[BaseModel]) -> str:
+    """The known key that an unknown one probably is; empty where it is like none."""
+    known = keys_at(model, refusal.path[:-1]) if refusal.kind == UNKNOWN else ()
+    return nearest(str(refusal.path[-1]), known).strip('"') if known else ""
 
 
 def _left(document: Document, count: int) -> list[Fault]:
     """What is not told one by one, at the end of the file."""
-    if count <= 0:
+    if not count:
         return []
     last = document.data.count(b"\n") + 1
     where = f"{document.name}:{last}" if document.data else document.name
     return [Fault(where, "", f"{count:,} more faults", "those above mended first")]
 
 
-def _is_echo(refusal: _Refusal, document: Document) -> bool:
+def _is_short_only(refusal: _Refusal, root: Any) -> bool:
     """A list called too short only because all its items were refused."""
-    value = document.at(refusal.path)
+    value = value_at(root, refusal.path)
     is_long = isinstance(value, list | tuple) and len(value) >= refusal.context.get("min_length", 0)
     return refusal.kind == "too_short" and is_long
 
 
-def _refusal(error: ErrorDetails, document: Document) -> _Refusal:
+def _refusal(error: ErrorDetails, root: Any) -> _Refusal:
     path: list[str | int] = []
     union: Key | None = None
     branch = ""
-    value: Any = document.value
+    value: Any = root
     steps = error["loc"]
     for number, step in enumerate(steps):
         inside = _step(value, step)
@@ -159,7 +194,7 @@ def _union_faults(refusals: Sequence[_Refusal], model: type[BaseModel], document
 
 def _fault(refusal: _Refusal, model: type[BaseModel], document: Document) -> Fault:
     where, key = document.where(refusal.path), dotted(document.value, refusal.path)
-    if refusal.kind == "extra_forbidden":
+    if refusal.kind == UNKNOWN:
         known = keys_at(model, refusal.path[:-1])
         return Fault(
             where, key, "an unknown key", f"one of {', '.join(known)}", nearest(str(refusal.path[-1]), known)

@@ -17,6 +17,7 @@ from typing import Any
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.files import name_of, read_asked, read_bytes
 from planner.loaders.places import Key
+from planner.loaders.rest import value_at
 from planner.loaders.yaml_builder import Builder
 
 MAX_BYTES = 4_000_000
@@ -48,13 +49,7 @@ class Document:
 
     def at(self, path: Key) -> Any:
         """The value at a path, or None."""
-        value: Any = self.value
-        for step in path:
-            try:
-                value = value[step]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return value
+        return value_at(self.value, path)
 
 
 def _outward(path: Key) -> list[Key]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from planner.schema.base import Exact, Noun
@@ -50,6 +50,16 @@ class LengthBucket(Noun):
     output: Tokens
 
 
+def _whole(buckets: tuple[LengthBucket, ...]) -> tuple[LengthBucket, ...]:
+    total = sum((bucket.share for bucket in buckets), Decimal(0))
+    if abs(total - 1) > Decimal("1e-6"):
+        raise _refused(f"shares that sum to {total}", "shares of the buckets that sum to 1")
+    names = [bucket.name for bucket in buckets]
+    if len(set(names)) != len(names):
+        raise _refused("bucket names that repeat", "bucket names that differ")
+    return buckets
+
+
 class Lengths(Noun):
     """Prompt and answer lengths: two sides, a trace, or buckets."""
 
@@ -57,7 +67,7 @@ class Lengths(Noun):
     output: LengthSide | None = None
     trace: str | None = None
     """File with token counts; the path is relative to the problem file."""
-    buckets: tuple[LengthBucket, ...] | None = None
+    buckets: Annotated[tuple[LengthBucket, ...], AfterValidator(_whole)] | None = None
 
     @model_validator(mode="after")
     def _one_form(self) -> Lengths:
@@ -67,13 +77,6 @@ class Lengths(Noun):
             raise _refused(f"{sum(forms)} forms", "one of: input and output, trace, buckets")
         if sides and (self.input is None or self.output is None):
             raise _refused("one side", "both input and output")
-        if self.buckets is not None:
-            total = sum((bucket.share for bucket in self.buckets), Decimal(0))
-            if abs(total - 1) > Decimal("1e-6"):
-                raise _refused(f"shares that sum to {total}", "shares of the buckets that sum to 1")
-            names = [bucket.name for bucket in self.buckets]
-            if len(set(names)) != len(names):
-                raise _refused(f"bucket names {names}", "bucket names that differ")
         return self
 
 

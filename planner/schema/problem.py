@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from planner.schema.base import (
@@ -176,6 +176,16 @@ class WorkloadHeadroom(Noun):
     """Overrides the fleet's."""
 
 
+def _sum_to_one(shares: dict[str, Decimal]) -> dict[str, Decimal]:
+    total = sum(shares.values(), Decimal(0))
+    if abs(total - 1) > Decimal("1e-6"):
+        raise _refused(f"shares that sum to {total}", "shares that sum to 1")
+    return shares
+
+
+Shares = Annotated[dict[Text, Annotated[Exact, Field(gt=0, le=1)]], AfterValidator(_sum_to_one)]
+
+
 class Workload(Noun):
     """One model under one traffic with its limits."""
 
@@ -212,7 +222,7 @@ class Workload(Noun):
     """Adapters served beside the base model."""
     images: Images | None = None
     """Images in the prompts of a vision model."""
-    buckets: dict[Text, Annotated[Exact, Field(gt=0, le=1)]] | None = None
+    buckets: Shares | None = None
     """Shares of requests per bucket of the worker table."""
     min_replicas: Positive | None = None
     """Overrides the fleet's."""
@@ -230,14 +240,6 @@ class Workload(Noun):
     """Residency: regions in which it may run."""
     providers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Providers on whose machines it may run."""
-
-    @model_validator(mode="after")
-    def _shares_sum_to_one(self) -> Workload:
-        if self.buckets is not None:
-            total = sum(self.buckets.values(), Decimal(0))
-            if abs(total - 1) > Decimal("1e-6"):
-                raise _refused(f"shares that sum to {total}", "shares that sum to 1", ("buckets",))
-        return self
 
     @model_validator(mode="after")
     def _class_is_clear(self) -> Workload:

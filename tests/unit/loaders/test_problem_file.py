@@ -273,7 +273,7 @@ ONE_CHANGE = {
     ),
     "shares off": (
         (LENGTHS, "lengths: {buckets: [{name: a, share: 0.5, input: 10, output: 10}]}"),
-        "x.yaml:6: workloads.chat.lengths: found shares that sum to 0.5, expected shares of the buckets that "
+        "x.yaml:6: workloads.chat.lengths.buckets: found shares that sum to 0.5, expected shares of the buckets that "
         "sum to 1.",
     ),
     "neither count nor mapping": (
