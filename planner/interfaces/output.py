@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
+from planner.characters import masked
 from planner.errors import input_error
 from planner.loaders.files_out import check_target, write_whole
 
@@ -30,7 +30,7 @@ def message(text: str) -> None:
     with suppress(OSError):  # closed, full, or its reader has gone: there is nowhere else to complain
         encoding = sys.stderr.encoding or "ascii"
         # Messages quote what files hold, and that must not steer the terminal.
-        harmless = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "?", text)
+        harmless = masked(text.replace("\t", " "))
         sys.stderr.write(harmless.encode(encoding, "replace").decode(encoding) + "\n")
         sys.stderr.flush()
 
@@ -148,7 +148,7 @@ class Progress:
     def __call__(self, step: str) -> None:
         """Replace the line."""
         if self._watched:
-            sys.stderr.write(f"\r\x1b[2K{step} …")
+            sys.stderr.write(f"\r\x1b[2K{masked(step)} …")
             sys.stderr.flush()
             self._shown = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from planner.characters import spelled
 from planner.schema.catalog import Calibration, FitRecord, Parameter
 
 
@@ -77,4 +78,4 @@ def _record(record: FitRecord) -> list[str]:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return spelled(json.dumps(text, ensure_ascii=False))

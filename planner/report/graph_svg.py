@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
+from planner.characters import xml
 from planner.report.graph_colors import LAYER_FILL, SEVERITY_FILL, layer_title
 from planner.schema.debugger_words import LAYERS, SEVERITIES
 from planner.schema.decision_graph import DecisionGraph, Node
@@ -202,6 +202,5 @@ def _legend(height: float) -> Iterator[str]:
 def _text(x: float, y: float, words: str, size: int, color: str = _INK, bold: bool = False) -> str:
     weight = " font-weight='bold'" if bold else ""
     return (
-        f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}'{weight} fill='{color}'>"
-        f"{escape(words)}</text>"
+        f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}'{weight} fill='{color}'>{xml(words)}</text>"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from planner.characters import spelled
 from planner.report.graph_colors import LAYER_FILL, SEVERITY_FILL, layer_title
 from planner.schema.debugger_words import LAYERS
 from planner.schema.decision_graph import DecisionGraph, Node, NodeKind
@@ -75,13 +76,13 @@ def _dot_node(node: Node) -> str:
 
 def _mermaid_node(node: Node, names: Mapping[str, str]) -> str:
     opened, closed = _MERMAID_SHAPES[node.kind]
-    words = _words(node).replace('"', "#quot;")
+    words = spelled(_words(node)).replace('"', "#quot;")
     return f'{names[node.id]}{opened}"{words}"{closed}'
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    lines = (spelled(line.replace("\\", "\\\\").replace('"', '\\"')) for line in text.split("\n"))
+    return '"' + "\\n".join(lines) + '"'
 
 
 def _wrapped(text: str, width: int = 32) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from planner.characters import spelled
 from planner.schema.base import Noun
 from planner.schema.plan import Curve, Estimate, Plan
 
@@ -15,12 +16,17 @@ def encode(document: object) -> bytes:
     Raises:
         ValueError: a number that is infinite or not a number; JSON has no word for it.
     """
-    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    return _encoded(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def line(noun: Noun) -> bytes:
     """A noun as one line of JSON, for answers that go on and on."""
-    return (json.dumps(of(noun), ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    return _encoded(json.dumps(of(noun), ensure_ascii=False, allow_nan=False))
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8, with escapes for characters that steer terminals; JSON has its own for those below a space."""
+    return ("\n".join(spelled(line) for line in text.split("\n")) + "\n").encode()
 
 
 def of(noun: Noun) -> dict[str, Any]:

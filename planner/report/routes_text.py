@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.characters import cell
 from planner.explain.hours import clock
 from planner.report.parts import section, table
 from planner.schema.fleet_out import Routes
@@ -49,5 +50,6 @@ def as_csv(routes: Routes) -> bytes:
     for row in routes.workloads:
         for item in row.buckets:
             for to in item.pools:
-                writer.writerow((row.workload, row.role, item.bucket, to.pool, repr(to.share), to.weight))
+                names = (row.workload, row.role, item.bucket, to.pool)
+                writer.writerow((*map(cell, names), repr(to.share), to.weight))
     return page.getvalue().encode()

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.characters import cell
 from planner.explain.hours import clock, runs
 from planner.report.fleet_hours_text import order_rows
 from planner.report.parts import section, table
@@ -71,8 +72,10 @@ def as_csv(schedule: Schedule) -> bytes:
 
 def _rows(schedule: Schedule) -> Iterator[tuple[str | int | float, ...]]:
     for line in schedule.lines:
-        yield from (("gpus", line.line, hour, count, "") for hour, count in enumerate(line.gpus))
+        yield from (("gpus", cell(line.line), hour, count, "") for hour, count in enumerate(line.gpus))
     for pool in schedule.pools:
-        yield from (("replicas", pool.pool, hour, count, "") for hour, count in enumerate(pool.replicas))
+        yield from (
+            ("replicas", cell(pool.pool), hour, count, "") for hour, count in enumerate(pool.replicas)
+        )
     for order in schedule.orders:
-        yield "order", order.line, order.period, order.gpus, f"{order.order_at_s:.12g}"
+        yield "order", cell(order.line), order.period, order.gpus, f"{order.order_at_s:.12g}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from planner.characters import xml
 
 Point = tuple[float, float]
 COLORS = ("#1f6fb4", "#c8501e", "#3a8f4a", "#7b52a1")
@@ -54,7 +55,7 @@ def draw(chart: Chart) -> str:
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}' "
         f"viewBox='0 0 {WIDTH} {HEIGHT}' role='img'>",
-        f"<title>{escape(chart.title)}</title>",
+        f"<title>{xml(chart.title)}</title>",
         f"<rect width='{WIDTH}' height='{HEIGHT}' fill='white'/>",
         _text(LEFT, 22, chart.title, size=15, weight="bold"),
         *_x_axis(frame, chart.x_title),
@@ -127,7 +128,7 @@ def _y_axis(frame: _Frame, title: str) -> list[str]:
     middle = (TOP + HEIGHT - BOTTOM) / 2.0
     parts.append(
         f"<text transform='translate(18 {middle:.1f}) rotate(-90)' text-anchor='middle' {_FONT} "
-        f"font-size='13' fill='#333333'>{escape(title)}</text>"
+        f"font-size='13' fill='#333333'>{xml(title)}</text>"
     )
     return parts
 
@@ -181,5 +182,5 @@ def _text(
 ) -> str:  # fmt: skip
     return (
         f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' {_FONT} font-size='{size}' "
-        f"font-weight='{weight}' fill='{color}'>{escape(words)}</text>"
+        f"font-weight='{weight}' fill='{color}'>{xml(words)}</text>"
     )

@@ -10,17 +10,17 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from planner.characters import masked
 
 MIN_WIDTH = 60
 PIPE_WIDTH = 100
 """Columns where nobody says how wide the page is: a file, a pipe, a log."""
-
-_CONTROLS = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
-_CONTROLS_BUT_COLOR = r"[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f]|\x1b(?!\[[0-9;]*m)"
 
 _ASCII = str.maketrans(
     {
@@ -49,6 +49,15 @@ _ASCII = str.maketrans(
 )
 
 
+class _Harmless(Console):
+    """Masks what names would do to a terminal, before colors are put around them."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of a view; none of them steers."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(masked(segment.text), segment.style)
+
+
 def to_ascii(text: str) -> str:
     """The same text in ASCII; what has no equivalent becomes ``?``."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
@@ -59,7 +68,7 @@ def render(
 ) -> str:
     """The view as text of at most ``width`` columns, ending in one line break."""
     page = io.StringIO()
-    console = Console(
+    console = _Harmless(
         file=page,
         width=max(width, MIN_WIDTH),
         force_terminal=color,
@@ -72,8 +81,6 @@ def render(
     )
     console.print(view)
     text = page.getvalue()
-    # Names must not steer a terminal: only the escapes that set a color stay, where there is color.
-    text = re.sub(_CONTROLS_BUT_COLOR if color else _CONTROLS, "?", text)
     if not color:
         # Padding of the last column is noise in a file.
         text = re.sub(r"[^\S\n]+(?=\n)", "", text)

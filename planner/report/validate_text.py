@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from planner.characters import cell
 from planner.report.parts import section, table
 from planner.schema.validation import ErrorLine, Validation
 
@@ -38,7 +39,7 @@ def encode(validation: Validation) -> bytes:
     for row in validation.rows:
         numbers = (row.output_tokens_per_s, row.ttft_ms, row.tpot_ms, row.itl_ms, row.max_rps)
         cells = ["" if value is None else f"{value:.6g}" for value in numbers]
-        writer.writerow([row.measured.id, *cells, row.group, row.skipped])
+        writer.writerow([cell(row.measured.id), *cells, cell(row.group), cell(row.skipped)])
     return page.getvalue().encode()
 
 
