@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Handle = Callable[[BaseHTTPRequestHandler, bytes], None]
@@ -25,6 +25,22 @@ def reply(
     request.send_header("Content-Length", str(len(data)))
     request.end_headers()
     request.wfile.write(data)
+
+
+def raw(
+    request: BaseHTTPRequestHandler,
+    *parts: bytes,
+    pause_s: float = 0.0,
+    stop: threading.Event | None = None,
+) -> None:
+    """An answer as written, without any help of the server; part by part until ``stop``."""
+    for part in parts:
+        with suppress(OSError):
+            request.wfile.write(part)
+            request.wfile.flush()
+        if stop is not None and stop.wait(pause_s):
+            break
+    request.close_connection = True
 
 
 @contextmanager

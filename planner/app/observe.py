@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,8 @@ RANGE_S = 300
 MIN_INTERVAL_S, MAX_INTERVAL_S = 0.1, 3600.0
 MIN_RANGE_S, MAX_RANGE_S = 1, 7 * 86400
 MAX_SOURCES = 100
+PAGES_S = 60.0
+"""For one page of every address together."""
 
 
 def observed(observed_file: Path) -> Readout:
@@ -99,11 +101,26 @@ def _scrapes(
     later: dict[str, scrape.Scrape] = {}
     with http.client() as opened:
         start = time.monotonic()
-        first = {url: scrape.fetch_page(opened, url, wanted) for url in urls}
+        first = _fetched(opened, urls, wanted)
         if urls and interval_s is not None:
             time.sleep(max(0.0, start + interval_s - time.monotonic()))
-            later = {url: scrape.fetch_page(opened, url, wanted) for url in urls}
+            later = _fetched(opened, urls, wanted)
     return [((files | first)[source], later.get(source)) for source in dict.fromkeys(sources)]
+
+
+def _fetched(opened: Any, urls: Sequence[str], wanted: Collection[str]) -> dict[str, Scrape]:
+    """One page of each address; all of them within one limit of time."""
+    from planner.loaders import http, scrape
+
+    end_s = time.monotonic() + PAGES_S
+    found: dict[str, Scrape] = {}
+    for url in dict.fromkeys(urls):
+        left_s = end_s - time.monotonic()
+        if left_s <= 0:
+            where, short = http.without_password(url), f"no time left of {PAGES_S:.3g} s for all addresses"
+            raise input_error(where, "", short, scrape.EXPECTED)
+        found[url] = scrape.fetch_page(opened, url, wanted, min(http.TOTAL_S, left_s))
+    return found
 
 
 def from_prometheus(

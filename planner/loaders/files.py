@@ -19,6 +19,7 @@ from planner.errors import InputError, input_error
 READABLE = "a file that can be read"
 STDIN = Path("-")
 """Stands for standard input where a user names a problem or a plan."""
+NO_FILE = "no such file"
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
@@ -108,7 +109,7 @@ def kind_of(mode: int) -> str:
 def reason(problem: Exception) -> str:
     """Why a file cannot be opened, in words."""
     if isinstance(problem, FileNotFoundError):
-        return "no such file"
+        return NO_FILE
     if isinstance(problem, IsADirectoryError):
         return "a folder"
     return (getattr(problem, "strerror", None) or str(problem)).lower()

@@ -1,15 +1,18 @@
 """One request over HTTP with limits on everything: time, size, redirects (none are followed), kind of answer.
 
-Limits: ``CONNECT_S`` to connect, ``READ_S`` between two parts of an answer, ``TOTAL_S`` for all of it, and
-the size that the caller states. Proxies and certificates come from the environment, as for other programs.
+Limits: ``CONNECT_S`` to connect, ``READ_S`` between two parts of an answer, ``TOTAL_S`` for all of it, from
+the name of the host to the last byte, and the size that the caller states, compressed or not. Proxies and
+certificates come from the environment, as for other programs.
 """
 
 from __future__ import annotations
 
-import time
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -20,6 +23,10 @@ from planner.loaders.places import short
 CONNECT_S = 5.0
 READ_S = 10.0
 TOTAL_S = 30.0
+_ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
+"""Compressions that are undone; two of them on top of each other are not."""
+_GZIP = 32 + zlib.MAX_WBITS
+"""gzip or zlib, by its first bytes."""
 
 
 @dataclass(frozen=True)
@@ -65,25 +72,83 @@ def fetch(
         InputError: no such host, no answer in time, a redirect, an answer too large. Not for error statuses.
     """
     shown = without_password(url)
-    method = "GET" if form is None else "POST"
     allowed_s = TOTAL_S if total_s is None else total_s
-    end = time.monotonic() + allowed_s
-    try:
-        with opened.stream(method, url, data=form, headers={"Accept": accept}) as response:
+    asked = _Asked(opened, url, shown, expected, max_bytes, form, accept)
+    # Time between two bytes is what the client limits; names that resolve slowly and headers that drip would
+    # escape it. So the whole request is waited for, and given up from outside.
+    thread = Thread(target=asked.run, daemon=True)
+    thread.start()
+    thread.join(allowed_s)
+    if asked.answer is not None:
+        return asked.answer
+    if asked.problem is None:
+        raise input_error(shown, "", f"no whole answer within {allowed_s:.3g} s", expected)
+    if isinstance(asked.problem, httpx.HTTPError | httpx.InvalidURL | httpx.StreamError | ValueError):
+        raise _failed(shown, asked.problem, expected) from asked.problem
+    raise asked.problem
+
+
+class _Asked:
+    """One request, and what came of it."""
+
+    def __init__(
+        self,
+        opened: httpx.Client,
+        url: str,
+        shown: str,
+        expected: str,
+        max_bytes: int,
+        form: Mapping[str, str] | None,
+        accept: str,
+    ) -> None:
+        self._opened, self._url, self._shown, self._expected = opened, url, shown, expected
+        self._max_bytes, self._form, self._accept = max_bytes, form, accept
+        self.answer: Answer | None = None
+        self.problem: Exception | None = None
+
+    def run(self) -> None:
+        """Ask, and keep the answer or the problem."""
+        try:
+            self.answer = self._ask()
+        except Exception as problem:
+            self.problem = problem
+
+    def _ask(self) -> Answer:
+        method = "GET" if self._form is None else "POST"
+        headers = {"Accept": self._accept, "Accept-Encoding": "gzip"}
+        with self._opened.stream(method, self._url, data=self._form, headers=headers) as response:
             if response.is_redirect:
-                raise _redirected(shown, response, expected)
-            data = bytearray()
-            for part in response.iter_bytes():
-                data += part
-                if len(data) > max_bytes:
-                    found = f"an answer of more than {max_bytes // 10**6} MB"
-                    raise input_error(shown, "", found, f"{expected} of at most {max_bytes // 10**6} MB")
-                if time.monotonic() > end:
-                    raise input_error(shown, "", f"no whole answer within {allowed_s:.0f} s", expected)
+                raise _redirected(self._shown, response, self._expected)
+            data = self._body(response)
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            return Answer(response.status_code, kind, bytes(data))
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as problem:
-        raise _failed(shown, problem, expected) from problem
+            return Answer(response.status_code, kind, data)
+
+    def _body(self, response: httpx.Response) -> bytes:
+        """The body without its compression, never more than is allowed of it in memory."""
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in _ENCODINGS:
+            found = f"the compression {short(encoding, 40)}"
+            raise input_error(self._shown, "", found, f"{self._expected}, plain or with gzip")
+        unpack = zlib.decompressobj(_GZIP) if encoding in _ENCODINGS[2:] else None
+        data = bytearray()
+        for part in response.iter_raw():
+            left = self._max_bytes + 1 - len(data)
+            data += part[:left] if unpack is None else _unpacked(unpack, part, left)
+            if len(data) > self._max_bytes:
+                found = f"an answer of more than {self._max_bytes / 1e6:g} MB"
+                limit = f"{self._expected} of at most {self._max_bytes / 1e6:g} MB"
+                raise input_error(self._shown, "", found, limit)
+        if unpack is not None and not unpack.eof:
+            raise httpx.DecodingError("the compressed data end early")
+        return bytes(data)
+
+
+def _unpacked(unpack: Any, part: bytes, most: int) -> bytes:
+    try:
+        text: bytes = unpack.decompress(part, most)
+    except zlib.error as problem:
+        raise httpx.DecodingError(str(problem)) from problem
+    return text
 
 
 def check_status(answer: Answer, url: str, expected: str) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import httpx
 
-from planner.errors import input_error
+from planner.errors import InputError, input_error
 from planner.loaders import http
 from planner.loaders.exposition import MAX_BYTES, Page, check_size, read_page
+from planner.loaders.files import NO_FILE, read_bytes
 
 EXPECTED = "a page of metrics"
 _OPENMETRICS = "application/openmetrics-text"
@@ -39,23 +40,24 @@ def read_file(name: str, wanted: Collection[str]) -> Scrape:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
         return Scrape(read_page(data, "standard input", wanted))
     try:
-        with Path(name).expanduser().open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError, RuntimeError) as problem:
-        missing = isinstance(problem, FileNotFoundError)
-        found = "no such file" if missing else (getattr(problem, "strerror", None) or str(problem)).lower()
+        data = read_bytes(Path(name).expanduser(), MAX_BYTES, "a file of metrics, - or an address")
+    except (InputError, RuntimeError) as problem:
+        missing = isinstance(problem, RuntimeError) or problem.faults[0].found == NO_FILE
         maybe = f'"http://{name}"' if missing and ":" in name else ""
+        found = NO_FILE if isinstance(problem, RuntimeError) else problem.faults[0].found
         raise input_error(name, "", found, "a file of metrics, - or an address", maybe) from problem
     return Scrape(read_page(data, name, wanted))
 
 
-def fetch_page(opened: httpx.Client, url: str, wanted: Collection[str]) -> Scrape:
-    """The page at an address.
+def fetch_page(
+    opened: httpx.Client, url: str, wanted: Collection[str], total_s: float | None = None
+) -> Scrape:
+    """The page at an address; ``total_s`` as for `planner.loaders.http.fetch`.
 
     Raises:
         InputError: no answer, an error status, a redirect, a page too large or of another kind.
     """
-    answer = http.fetch(opened, url, expected=EXPECTED, max_bytes=MAX_BYTES, accept=_ACCEPT)
+    answer = http.fetch(opened, url, expected=EXPECTED, max_bytes=MAX_BYTES, total_s=total_s, accept=_ACCEPT)
     at_s = time.monotonic()
     http.check_status(answer, url, EXPECTED)
     shown = http.without_password(url)

@@ -119,7 +119,7 @@ def test_a_body_over_the_limit_is_not_read_to_its_end(monkeypatch):
             sent.append(1)
 
     with serving(pour) as url:
-        assert "more than 0 MB" in refusal(url).found
+        assert "more than 0.1 MB" in refusal(url).found
     assert len(sent) < 1000
 
 
