@@ -38,6 +38,24 @@ def observed(observed_file: Path) -> Readout:
     return load_observed(observed_file)
 
 
+def something(readout: Readout, where: str) -> Readout:
+    """A readout with at least one observed value: of nothing at all one could only say that all is well.
+
+    Args:
+        readout: What was read.
+        where: The source.
+
+    Raises:
+        InputError: no value was read.
+    """
+    if readout.observation.model_fields_set - {"slo"}:
+        return readout
+    notes = "; ".join(note.text for note in readout.notes)
+    found = "only limits (slo)" if readout.observation.slo is not None else "no value that was observed"
+    expected = "metrics of a known engine, router or GPU exporter, or a file of observed values"
+    raise input_error(where, "", f"nothing was read: {notes or found}", expected)
+
+
 def from_metrics(
     sources: Sequence[str],
     interval_s: float | None = None,
@@ -76,9 +94,21 @@ def from_metrics(
         raise input_error(where, "--interval", f"{interval_s:g} s", expected)
     chosen = parse_selector(selector)
     names = load_metric_names(overlays)
-    series, notes = series_of(_scrapes(sources, interval_s, names), names.types(), interval_s)
+    scrapes = _scrapes(sources, interval_s, names)
+    series, notes = series_of(scrapes, names.types(), interval_s)
     kept = [one for one in series if chosen.holds(one.labels)]
-    return read_out(names.exporters, kept, [*notes, *_left_out(kept, series, selector)])
+    return read_out(
+        names.exporters, kept, [*notes, *_left_out(kept, series, selector), *_instead(scrapes, series)]
+    )
+
+
+def _instead(scrapes: Sequence[tuple[Scrape, Scrape | None]], series: Sequence[Series]) -> list[Note]:
+    """What pages hold that no rule reads, where that is all."""
+    others = list(dict.fromkeys(name for scrape, _ in scrapes for name in scrape.page.others))
+    if series or not others:
+        return []
+    count = sum(scrape.page.count for scrape, _ in scrapes)
+    return [Note("missing", f"the {count:,} samples there have other names, such as {', '.join(others[:5])}")]
 
 
 def _left_out(kept: Sequence[Series], series: Sequence[Series], selector: str) -> list[Note]:
@@ -172,16 +202,15 @@ def read(
         raise input_error("planner.diagnose", "", found, "one of observation, metrics, prometheus")
     if metrics:
         sources = [metrics] if isinstance(metrics, str) else metrics
-        return from_metrics(sources, interval_s, selector, overlays)
+        return something(from_metrics(sources, interval_s, selector, overlays), "metrics")
     if prometheus is not None:
-        return from_prometheus(prometheus, RANGE_S if range_s is None else range_s, selector, overlays)
+        window_s = RANGE_S if range_s is None else range_s
+        return something(from_prometheus(prometheus, window_s, selector, overlays), "prometheus")
     if isinstance(observation, str | Path):
-        return observed(Path(observation))
-    return (
-        values_read(observation)
-        if isinstance(observation, dict)
-        else Readout(cast("Observation", observation))
-    )
+        return something(observed(Path(observation)), str(observation))
+    if isinstance(observation, dict):
+        return something(values_read(observation), "observation")
+    return something(Readout(cast("Observation", observation)), "observation")
 
 
 def _authorization() -> dict[str, str]:

@@ -52,6 +52,18 @@ class Sources:
         """
         from planner.app import observe
 
+        return observe.something(self._read(), self._name())
+
+    def _name(self) -> str:
+        from planner.loaders.http import without_password
+
+        if self.observed:
+            return str(self.observed[0])
+        return ", ".join(without_password(source) for source in (self.prometheus, *self.metrics) if source)
+
+    def _read(self) -> Readout:
+        from planner.app import observe
+
         if self.observed:
             return observe.observed(self.observed[0])
         if self.metrics:
@@ -72,7 +84,7 @@ class Sources:
             from planner.app import observe
 
             for path in self.observed[:most]:
-                yield str(path), observe.observed(path)
+                yield str(path), observe.something(observe.observed(path), str(path))
             return
         name = self.prometheus or ", ".join(self.metrics)
         number = 0

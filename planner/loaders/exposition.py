@@ -25,6 +25,7 @@ MAX_BYTES = 6_000_000
 """A serving engine's page has 0.1 to 0.2 MB; more than this is for a Prometheus server."""
 MAX_LINE = 16_384
 MAX_FAULTS = 20
+MAX_OTHERS = 5
 EXPECTED = 'metrics as text: name{label="value"} number'
 BORN = ("process_start_time_seconds", "_created")
 """Names, or ends of names, that say since when counters count."""
@@ -43,6 +44,8 @@ class Page:
     """Times of birth of the process and its counters; empty where the exporter tells none."""
     count: int
     """All samples, those of unknown names too."""
+    others: tuple[str, ...] = ()
+    """Some names that nobody wanted."""
 
 
 def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: bool | None = None) -> Page:
@@ -65,6 +68,7 @@ def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: b
     samples: dict[tuple[str, tuple[tuple[str, str], ...]], Sample] = {}
     born: list[Sample] = []
     count = 0
+    others: dict[str, None] = {}
     for family in _families(lines):
         for line in family.samples:
             count += 1
@@ -75,11 +79,13 @@ def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: b
                 samples[(sample.name, tuple(sorted(sample.labels.items())))] = sample
             elif sample.name.endswith(BORN):
                 born.append(sample)
+            elif len(others) < MAX_OTHERS:
+                others[short(line.name, 60)] = None
     if lines.faults:
         raise InputError(lines.faults)
     if not count:
         raise input_error(name, "", "no metric" if text.strip() else "an empty page", EXPECTED)
-    return Page(name, tuple(samples.values()), tuple(born), count)
+    return Page(name, tuple(samples.values()), tuple(born), count, tuple(others))
 
 
 def check_size(size: int, name: str) -> None:

@@ -39,13 +39,27 @@ def test_pages_of_metrics_are_diagnosed_with_notes(capsys, tmp_path):
     assert "About the numbers" in capsys.readouterr().out
 
 
-def test_pages_without_known_metrics_give_no_finding(capsys, tmp_path):
-    page = tmp_path / "metrics.txt"
-    page.write_text("# TYPE other_total counter\nother_total 3\n")
-    assert run(["diagnose", "--metrics", str(page), "--json"]) == 0
-    document = said(capsys)
-    assert document["findings"] == []
-    assert "no series of a known exporter" in document["notes"][0]["text"]
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("flag", "text", "words"),
+    [
+        ("--metrics", "# TYPE other_total counter\nother_total 3\nmore 1\n", "such as other_total, more"),
+        ("--metrics", "# TYPE other_total counter\nother_total 3\n", "no series of a known exporter"),
+        ("--observed", "{}\n", "no value that was observed"),
+        ("--observed", '{"slo": {"ttft_p99_s": 1}}', "only limits (slo)"),
+    ],
+)
+def test_nothing_read_is_no_good_news(capsys, tmp_path, flag, text, words, flags):
+    page = tmp_path / "page"
+    page.write_text(text)
+    assert run(["diagnose", flag, str(page), *flags]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "page: found nothing was read: " in shown.err
+    assert words in shown.err
+    if flag == "--observed":
+        assert run(["diagnose", flag, str(page), "--follow", *flags]) == 2
+        assert "nothing was read" in capsys.readouterr().err
 
 
 def test_limits_of_the_command_line_come_first(capsys):
