@@ -42,7 +42,11 @@ def _read(text: str, flag: str, form: str) -> Any:
     name = f"{flag} {short(text)}"
     if len(text.splitlines()) > 1:
         raise input_error(name, "", "several lines", "one value")
-    document = parse_document(form.format(text).encode(), name)
+    try:
+        data = form.format(text).encode()
+    except UnicodeEncodeError as problem:  # arguments may hold any bytes
+        raise input_error(name, "", "bytes that are no text", "one value in UTF-8") from problem
+    document = parse_document(data, name)
     if document.faults:
         raise InputError(document.faults)
     return document.value["value"]

@@ -82,3 +82,9 @@ def test_bad_lists_are_refused(text):
 def test_bad_values_are_refused(text):
     with pytest.raises(InputError):
         read_value(text)
+
+
+@pytest.mark.parametrize("text", ["\udcff", "a\ud800", "[\udc80]"])
+def test_bytes_that_are_no_text_are_refused(text):
+    with pytest.raises(InputError, match="bytes that are no text"):
+        read_value(text)
