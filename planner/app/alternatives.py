@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from planner.app import measured_plan, plan
+from planner.app.choosing import all_told
 from planner.app.fleet.shape import is_fleet
 from planner.app.measured_pools import Solved
 from planner.app.size import refuse_too_large
@@ -13,6 +14,7 @@ from planner.performance.measured import measured_case
 from planner.schema.answers import Plans
 from planner.schema.choice import ChoiceProblem, Choices, Option
 from planner.schema.configuration import Configuration
+from planner.schema.plan import Plan
 from planner.solver.alternatives import alternatives as best_of
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ def alternatives(session: Session, k: int, run: Run) -> Plans:
     with run.step("solve", "choosing and proving"):
         found = _found(posed.question, k, run, lambda option: _kind(option, posed))
     with run.step("explain", "explaining"):
-        plans = tuple(plan.documented(session.study, posed, choice, run) for choice in found.choices)
-    return Plans(plans=plans, complete=found.exhausted or len(plans) == k)
+        plans = all_told(found.choices, lambda choice: plan.documented(session.study, posed, choice, run))
+    return Plans(plans=plans, complete=_complete(plans, found, k))
 
 
 def _measured(session: Session, k: int, run: Run) -> Plans:
@@ -50,11 +52,17 @@ def _measured(session: Session, k: int, run: Run) -> Plans:
     case = measured_case(session.problem, table, sizes)
     refuse_too_large(case.problem, session.where)
     found = _found(case.problem, k, run, lambda option: option.id)
-    plans = tuple(
-        measured_plan.documented(session.problem, session.folder, session.catalog, run, Solved(case, choice))
-        for choice in found.choices
+    plans = all_told(
+        found.choices,
+        lambda choice: measured_plan.documented(
+            session.problem, session.folder, session.catalog, run, Solved(case, choice)
+        ),
     )
-    return Plans(plans=plans, complete=found.exhausted or len(plans) == k)
+    return Plans(plans=plans, complete=_complete(plans, found, k))
+
+
+def _complete(plans: Sequence[Plan], found: Choices, k: int) -> bool:
+    return len(plans) == k or (found.exhausted and len(plans) == len(found.choices))
 
 
 def _found(question: ChoiceProblem, k: int, run: Run, kind: Callable[[Option], Hashable]) -> Choices:

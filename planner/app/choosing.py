@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from planner.app.run import Run
 from planner.errors import SearchInterrupted, StoppedError
@@ -11,6 +12,7 @@ from planner.schema.plan import Plan
 from planner.schema.reasons import Goal
 from planner.solver.solve import solve
 
+Answer = TypeVar("Answer")
 _LEAST_S = 0.5
 """For the search of the plan, even where reading and evaluating took all of the time."""
 
@@ -32,6 +34,17 @@ def asked(question: ChoiceProblem, run: Run, goal: Goal = "value") -> Choice:
 def _solved(question: ChoiceProblem, run: Run, goal: Goal, least_s: float = 0.0) -> Choice:
     limit_s = None if run.left_s is None else max(run.left_s, least_s)
     return solve(question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers)
+
+
+def all_told(choices: Sequence[Answer], tell: Callable[[Answer], Plan]) -> tuple[Plan, ...]:
+    """The plans of several answers in documents: as many as the time suffices for, the first in any case."""
+    plans: list[Plan] = []
+    try:
+        plans.extend(tell(choice) for choice in choices)
+    except StoppedError:
+        if not plans:
+            return (tell(choices[0]),)
+    return tuple(plans)
 
 
 def unfinished(plan: Plan) -> Plan:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from planner.app.choosing import all_told
 from planner.app.fleet.alternatives import fleet_alternatives
 from planner.app.fleet.kept import Kept, kept
 from planner.app.fleet.pareto import FrontAxis, fleet_front
 from planner.app.fleet.several import FleetChoices
+from planner.errors import StoppedError, time_is_up
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
 
@@ -20,9 +22,13 @@ if TYPE_CHECKING:
 def alternatives_of_fleet(session: Session, k: int, run: Run) -> Plans:
     """The k best plans that differ in the options in use, best first."""
     ready = kept(session.study, session.problem, run)
-    found = fleet_alternatives(ready.case.question, k, ready.solve)
+    try:
+        found = fleet_alternatives(ready.case.question, k, ready.solve)
+    except StoppedError:
+        found = _first_alone(ready)
     plans = _documents(ready, found)
-    return Plans(plans=plans, complete=found.exhausted or len(plans) == k)
+    complete = found.exhausted and len(plans) == len(found.choices)
+    return Plans(plans=plans, complete=complete or len(plans) == k)
 
 
 def front_of_fleet(
@@ -35,14 +41,29 @@ def front_of_fleet(
     """
     ready = kept(session.study, session.problem, run)
     chosen = [cast("FrontAxis", axis) for axis in axes]
-    found = fleet_front(ready.case.question, chosen, ready.solve, max_cost_ratio=max_cost_ratio)
+    try:
+        found = fleet_front(ready.case.question, chosen, ready.solve, max_cost_ratio=max_cost_ratio)
+    except StoppedError:
+        found = _first_alone(ready)
+    plans = _documents(ready, found)
     return Plans(
-        plans=_documents(ready, found),
+        plans=plans,
         axes=tuple(axes),
         max_cost_ratio=max_cost_ratio,
-        complete=found.exhausted,
+        complete=found.exhausted and len(plans) == len(found.choices),
     )
 
 
+def _first_alone(ready: Kept) -> FleetChoices:
+    """What is known when the time is up.
+
+    Raises:
+        StoppedError: nothing.
+    """
+    if ready.answer.choice.value is None:
+        raise time_is_up(ready.run.time_limit_s or 0.0)
+    return FleetChoices((ready.answer.choice,), exhausted=False)
+
+
 def _documents(ready: Kept, found: FleetChoices) -> tuple[Plan, ...]:
-    return tuple(ready.document(choice) for choice in found.choices)
+    return all_told(found.choices, ready.document)

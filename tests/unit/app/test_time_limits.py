@@ -6,9 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 import planner
+from planner.app import alternatives as alternatives_case
 from planner.app import choosing, what_if
 from planner.app import plan as plan_case
 from planner.app import run as run_module
+from planner.app.fleet import ask, several_plans
+from planner.app.fleet import robust as robust_case
+from planner.app.fleet.kept import kept
 from planner.app.relax import asker_of
 from planner.app.run import Run
 from planner.app.session import Session
@@ -81,6 +85,22 @@ def test_a_front_tells_the_plans_that_it_reached(session, slow_plans):
     assert len(session.pareto(["cost", "itl"]).plans) == 3
 
 
+def test_alternatives_are_told_as_far_as_the_time_suffices(session, monkeypatch):
+    real, calls = alternatives_case.measured_plan.documented, []
+
+    def documented(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise StoppedError
+        return real(*arguments)
+
+    monkeypatch.setattr(alternatives_case.measured_plan, "documented", documented)
+    found = session.alternatives(3, run=Run(60.0))
+    assert (len(found.plans), found.complete) == (1, False)
+    found = session.alternatives(3, run=Run(60.0))
+    assert (len(found.plans), found.complete) == (3, True)
+
+
 def test_reasons_that_are_not_finished_are_said(session, slow_plans):
     changed = session.changed({"fleet.budget": "5 USD/h"})
     found = changed.relax(run=Run(2.0))
@@ -133,3 +153,31 @@ def test_the_clock_ends_what_does_not_look_at_it():
         time.sleep(60)
     with within(None), within(60):
         pass
+
+
+DAY = """name: d
+workloads:
+  - {name: w, demand: {hourly_rps: [10, 20]}, slo: {ttft_p99: 1 s}}
+workers: t.csv
+"""
+
+
+def test_fleets_tell_what_is_there_too(session, tmp_path, monkeypatch):
+    (tmp_path / "p.yaml").write_text(DAY)
+    day = planner.load(tmp_path / "p.yaml")
+
+    def late(*arguments, **named):
+        raise StoppedError
+
+    whole = day.alternatives(2, run=Run(60.0))
+    monkeypatch.setattr(several_plans, "fleet_alternatives", late)
+    monkeypatch.setattr(several_plans, "fleet_front", late)
+    for found in (day.alternatives(2, run=Run(60.0)), day.pareto(["cost", "gpus"], run=Run(60.0))):
+        assert (len(found.plans), found.complete) == (1, False)
+        assert found.plans[0].cost_usd_per_hour == whole.plans[0].cost_usd_per_hour
+    monkeypatch.setattr(robust_case, "scenarios", late)
+    assert "the time limit ended" in robust_case.robust(day, Run(60.0)).warnings[-1]
+    monkeypatch.setattr(ask, "fleet_reasons", late)
+    assert "the time limit ended" in day.relax(run=Run(60.0)).warnings[-1]
+    with pytest.raises(StoppedError):
+        kept(day.study, day.problem, Run(0.0))
