@@ -38,7 +38,7 @@ class Oracle:
         self._today = tuple(_looseness(limit, limit.value) for limit in self.limits)
         self._feasible: list[Point] = []
         self._infeasible: list[Point] = []
-        self._unknown: set[Point] = set()
+        self._unknown: set[frozenset[tuple[int, Looseness]]] = set()
         self._answers: dict[object, Choice] = {}
 
     @classmethod
@@ -61,7 +61,7 @@ class Oracle:
     def feasible(self, changes: Changes) -> bool | None:
         """Whether anything keeps all limits after the changes; None where a limit of time left it open."""
         known = self.known(changes)
-        if known is not None or self.point(changes) in self._unknown:
+        if known is not None or self._moved(changes) in self._unknown:
             return known
         status = self.ask(changes, "any").status
         return None if status == "unknown" else status != "infeasible"
@@ -81,7 +81,7 @@ class Oracle:
         if key not in self._answers:
             self.asks += 1
             self._answers[key] = choice = self.asker.ask(changes, goal, objective)
-            self._learn(self.point(changes), choice)
+            self._learn(changes, choice)
         return self._answers[key]
 
     @property
@@ -111,13 +111,19 @@ class Oracle:
             _value(limit, min(open_)) if open_ else None,
         )
 
-    def _learn(self, point: Point, choice: Choice) -> None:
+    def _learn(self, changes: Changes, choice: Choice) -> None:
         if choice.status in ("optimal", "feasible"):
-            self._feasible.append(self._tightened(point, choice))
+            self._feasible.append(self._tightened(self.point(changes), choice))
         elif choice.status == "infeasible":
-            self._infeasible.append(point)
+            self._infeasible.append(self.point(changes))
         else:
-            self._unknown.add(point)
+            self._unknown.add(self._moved(changes))
+
+    def _moved(self, changes: Changes) -> frozenset[tuple[int, Looseness]]:
+        """Limits that changes move, with where they stand then: a point, without all that stays."""
+        places = {self._place[name]: (self.limit(name), value) for name, value in changes.items()}
+        found = {p: _off(limit) if v is None else _looseness(limit, v) for p, (limit, v) in places.items()}
+        return frozenset((place, at) for place, at in found.items() if at != self._today[place])
 
     def _tightened(self, point: Point, choice: Choice) -> Point:
         """The market's limits at what the choice takes."""

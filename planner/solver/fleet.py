@@ -26,6 +26,8 @@ MIDDLE = 1500
 """Size up to which the exact engine is tried on fleets of one bucket a workload that HiGHS does not settle at
 once: where many hours share reserved GPUs, it proves what HiGHS leaves open (three workloads, 33 options, 24
 hours: 5 s of CPU against a gap of 2 % after 35 s)."""
+MOST_LINES = 400
+"""Lines of the supply up to which the exact engine is tried: each is a whole number in every period."""
 _EXACT_PART, _EXACT_S = 0.4, 60.0
 """Part of the time limit that the exact engine gets, and its time at most. Far more than it needs for small
 fleets, so that no clock decides which engine answers."""
@@ -105,7 +107,7 @@ def solve_fleet(
 
 def _attempts(problem: FleetProblem) -> tuple[str, ...]:
     """Engines in the order in which they are tried; the size decides, no clock."""
-    if not supports(problem):
+    if not supports(problem) or len(problem.lines) > MOST_LINES:
         return ("large",)
     if shares_servers(problem):
         return ("exact",)

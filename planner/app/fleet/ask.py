@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -78,10 +79,10 @@ def paths_of(case: FleetCase) -> Mapping[str, str]:
     paths |= {f"quota:{name}": f"fleet.quota.{name}" for name in fleet.quota}
     paths |= {"max-gpus": "fleet.max_gpus", "power": "fleet.max_power", "changes": "fleet.max_changes"}
     paths |= _budget_paths(fleet.budget)
-    named = {line.gpu for line in fleet.supply or ()}
+    named, places = {line.gpu for line in fleet.supply or ()}, _places(case)
     stated = [line for line in case.question.lines if line.gpu in named]
     for line in stated:
-        place = _place(case, line.id)
+        place = places.get(line.id)
         if place is not None:
             paths[f"supply:{line.id}"] = f"fleet.supply.{place}.max_gpus"
             paths[f"share:{line.id}"] = f"fleet.supply.{place}.max_share"
@@ -118,14 +119,12 @@ def _budget_paths(budget: object) -> dict[str, str]:
     return {name: f"fleet.budget.{keys[name]}" for name in present if name == "budget"}
 
 
-def _place(case: FleetCase, line_id: str) -> int | None:
-    """The place of a line in the file: the n-th line of its GPU and term."""
-    name, _, number = line_id.partition("#")
-    gpu, _, term = name.rpartition("/")
-    wanted = int(number or 1)
+def _places(case: FleetCase) -> dict[str, int]:
+    """The place of every line in the file, by id: the n-th line of its GPU and term is ``GPU/TERM#n``."""
+    seen: Counter[str] = Counter()
+    found = {}
     for place, line in enumerate(case.problem.fleet.supply or ()):
-        if (line.gpu, line.term) == (gpu, term):
-            wanted -= 1
-            if wanted == 0:
-                return place
-    return None
+        name = f"{line.gpu}/{line.term}"
+        seen[name] += 1
+        found[name if seen[name] == 1 else f"{name}#{seen[name]}"] = place
+    return found

@@ -73,17 +73,19 @@ class FleetAsker:
         key = (_key(changes), goal, objective)
         if key not in self._known:
             self.asked += 1
-            question = self.question(changes)
-            if objective is not None:
-                limits = replace(question.limits, objective=objective)  # type: ignore[arg-type]
-                question = replace(question, limits=limits)
             searching = goal == "any" or objective is not None
             left_s = self._left_s(first=not changes, searching=searching)
-            answer = FleetChoice("unknown")
-            if left_s is None or left_s > 0:
-                answer = self._solver(question, goal, left_s)
-            self._known[key] = condensed(question, self.limits, answer)
+            # Posing a large question takes a while: not when there is no time to answer it.
+            late = left_s is not None and left_s <= 0
+            self._known[key] = Choice("unknown") if late else self._answer(changes, goal, objective, left_s)
         return self._known[key]
+
+    def _answer(self, changes: Changes, goal: Goal, objective: str | None, left_s: float | None) -> Choice:
+        question = self.question(changes)
+        if objective is not None:
+            limits = replace(question.limits, objective=objective)  # type: ignore[arg-type]
+            question = replace(question, limits=limits)
+        return condensed(question, self.limits, self._solver(question, goal, left_s))
 
     def question(self, changes: Changes) -> FleetProblem:
         """What the solver is asked after changes."""

@@ -182,14 +182,16 @@ def starts_of(fleet: Fleet, lines: Sequence[Line]) -> tuple[StartCharge, ...]:
     if not fleet.start_cost:
         return ()
     groups: dict[tuple[str, Site], list[Line]] = {}
+    anywhere: dict[str, list[Line]] = {}
     for line in lines:
         if line.term in _STARTED:
             groups.setdefault((line.host, line.site), []).append(line)
+        if line.term == "on_demand":
+            anywhere.setdefault(line.gpu, []).append(line)
     charges = []
     for members in groups.values():
-        anywhere = [line for line in lines if line.gpu == members[0].gpu]
         rated = [line for line in members if line.term == "on_demand"]
-        rated = rated or [line for line in anywhere if line.term == "on_demand"] or members
+        rated = rated or anywhere.get(members[0].gpu, []) or members
         price = min(line.usd_per_gpu_h for line in rated)
         charges.append(StartCharge(tuple(line.id for line in members), price * Fraction(fleet.start_cost)))
     return tuple(charges)

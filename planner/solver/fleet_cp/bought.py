@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -35,7 +35,7 @@ class FleetPurchases(Purchases):
         self.cp, self.periods, self.fleet = cp, periods, periods.fleet
         self.counts, self.upper = counts, upper
         self.span = range(periods.days.count)
-        self.most = {line.id: self._most(line) for line in self.fleet.lines}
+        self.most = self._most()
         self.bought: dict[tuple[str, int], Expr] = {}
         """Units (of ``unit_gpus``) by line and place of the period."""
         for line in self.fleet.lines:
@@ -57,32 +57,53 @@ class FleetPurchases(Purchases):
         for t in self.span:
             self.bought[line.id, t] = self.cp.new_int_var(0, self.most[line.id], f"buy[{line.id}@{t}]")
 
-    def _most(self, line: Line) -> int:
-        """Units of a line that a best plan buys at most.
+    def _most(self) -> dict[str, int]:
+        """Units by line that a best plan buys at most.
 
         GPUs beyond what replicas could take are bought for three reasons only: others may be had in a
         certain share of them, today's GPUs may be kept, and kept GPUs spare the start charge of others.
         """
-        limits, fleet = self.fleet.limits, self.fleet
-        alike = [other for other in fleet.lines if other.gpu == line.gpu]
-        charges = [set(start.lines) for start in fleet.starts if line.id in start.lines]
-        gpus = {line.gpu} | {other.gpu for other in fleet.lines if any(other.id in c for c in charges)}
-        whole = max(sum(self._taken(gpu, t) for gpu in gpus) for t in self.span)
-        reserve = max((other.reserve for other in alike if other.reserve < 1), default=Fraction(0))
-        share = min((other.max_share for other in alike if other.max_share), default=Fraction(1))
-        units = sum(other.unit_gpus for other in alike)
-        today = 0 if limits.changes is None else limits.changes.today_gpus.get(line.gpu, 0)
-        most = math.ceil((whole / (1 - reserve) + units) / share) + units + today
-        caps = [line.max_gpus, limits.stock_gpus.get(line.gpu), limits.max_gpus]
-        caps += [quota.gpus for quota in limits.quotas if line.id in quota.lines]
-        least = min([most, MOST_UNITS, *(cap for cap in caps if cap is not None)])
-        return max(0, least) // line.unit_gpus
+        limits, lines = self.fleet.limits, self.fleet.lines
+        alike: dict[str, list[Line]] = defaultdict(list)
+        for line in lines:
+            alike[line.gpu].append(line)
+        most = {gpu: self._most_gpus(gpu, mine) for gpu, mine in alike.items()}
+        types = {line.id: line.gpu for line in lines}
+        beside: dict[str, set[str]] = {line.id: {line.gpu} for line in lines}
+        for start in self.fleet.starts:
+            gpus = {types[name] for name in start.lines if name in types}
+            for name in start.lines:
+                if name in beside:
+                    beside[name] |= gpus
+        caps: dict[str, int] = {}
+        for quota in limits.quotas:
+            for name in quota.lines:
+                caps[name] = min(quota.gpus, caps.get(name, quota.gpus))
+        found = {}
+        for line in lines:
+            whole = max(sum(self._taken[gpu][t] for gpu in beside[line.id]) for t in self.span)
+            own = [line.max_gpus, limits.stock_gpus.get(line.gpu), limits.max_gpus, caps.get(line.id)]
+            least = min([most[line.gpu](whole), MOST_UNITS, *(cap for cap in own if cap is not None)])
+            found[line.id] = max(0, least) // line.unit_gpus
+        return found
 
-    def _taken(self, gpu: str, t: int) -> int:
-        """GPUs of one type that all replicas together could take in one period."""
-        mine = (option for option in self.periods.options if option.gpu == gpu)
-        taken = sum(option.gpus * self.upper.get(at(option.id, t), 0) for option in mine)
-        return -(-taken // self.periods.parts)
+    def _most_gpus(self, gpu: str, alike: Sequence[Line]) -> Callable[[int], int]:
+        """GPUs of one type at most, by what replicas could take."""
+        changes = self.fleet.limits.changes
+        reserve = max((line.reserve for line in alike if line.reserve < 1), default=Fraction(0))
+        share = min((line.max_share for line in alike if line.max_share), default=Fraction(1))
+        units = sum(line.unit_gpus for line in alike)
+        today = 0 if changes is None else changes.today_gpus.get(gpu, 0)
+        return lambda whole: math.ceil((whole / (1 - reserve) + units) / share) + units + today
+
+    @cached_property
+    def _taken(self) -> dict[str, list[int]]:
+        """GPUs by type that all replicas together could take, in each period."""
+        taken = {line.gpu: [0] * len(self.span) for line in self.fleet.lines}
+        for option in self.periods.options:
+            for t in self.span if option.gpu in taken else ():
+                taken[option.gpu][t] += option.gpus * self.upper.get(at(option.id, t), 0)
+        return {gpu: [-(-parts // self.periods.parts) for parts in row] for gpu, row in taken.items()}
 
     def gpus_in(self, t: int, lines: Sequence[Line]) -> Expr:
         """GPUs of some lines in one period."""
@@ -141,7 +162,8 @@ class FleetPurchases(Purchases):
             return {}
         found: dict[tuple[int, int], Expr] = {}
         for n, start in enumerate(self.fleet.starts):
-            lines = [line for line in self.fleet.lines if line.id in start.lines and line.term != "reserved"]
+            named = (self._by_id[name] for name in sorted(set(start.lines) & self._by_id.keys()))
+            lines = [line for line in named if line.term != "reserved"]
             for t in self.span:
                 more = self.cp.new_int_var(0, self._room(start.lines), "started")
                 before = self.gpus_in((t - 1) % len(self.span), lines)
@@ -150,7 +172,11 @@ class FleetPurchases(Purchases):
         return found
 
     def _room(self, names: Sequence[str]) -> int:
-        return sum(self.most[line.id] * line.unit_gpus for line in self.fleet.lines if line.id in names)
+        return sum(self.most[name] * self._by_id[name].unit_gpus for name in set(names) & self._by_id.keys())
+
+    @cached_property
+    def _by_id(self) -> dict[str, Line]:
+        return {line.id: line for line in self.fleet.lines}
 
     @cached_property
     def power(self) -> Amount:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +13,8 @@ from planner.solver.fleet_mip.mip import INF, Floats, Model
 from planner.solver.fleet_mip.prepared import Prepared
 
 Terms = list[tuple[int, float]]
+MOST_SHARES = 20
+"""Lines of one type with a largest share up to which each row names every line of the type."""
 
 
 @dataclass
@@ -33,7 +35,12 @@ class PurchaseWriter:
         """Bounds of the columns are worked out once; ``margin``: part of money and power left unused."""
         self.prepared, self.keep = prepared, 1.0 - margin
         self.lines = prepared.problem.lines
-        self._most = [self._most_units(line) for line in self.lines]
+        needs = self._most_gpus()
+        self._most = [self._most_units(line, needs[line.gpu]) for line in self.lines]
+        self._at: list[list[int]] = [[] for _ in prepared.stands]
+        stands = {stand: number for number, stand in enumerate(prepared.stands)}
+        for index, line in enumerate(self.lines):
+            self._at[stands[line.host, line.site]].append(index)
         works = prepared.works
         # Finite, so that no price makes the purchases unbounded.
         self._most_power = 1.0 + sum(
@@ -49,29 +56,31 @@ class PurchaseWriter:
             for api in work.apis
         )
 
-    def _most_units(self, line: Line) -> int:
-        """More is never of use: all replicas there could be, idle GPUs that let others be spot, today's."""
-        prepared = self.prepared
-        need = sum(
-            pool.most_ever(place.option, work.most_level) * place.room_gpus
-            for work in prepared.works
-            for pool in work.pools
-            for place in pool.places
-            if prepared.stands[place.stand][0] in self._hosts_of(line.gpu)
-        )
-        shares = [one.max_share for one in self.lines if one.gpu == line.gpu and one.max_share]
-        idle = max((1 / share for share in shares), default=Fraction(1))
-        reserve = max((one.reserve for one in self.lines if one.gpu == line.gpu), default=Fraction(0))
-        changes = prepared.problem.limits.changes
-        today = max(changes.today_gpus.values(), default=0) if changes else 0
-        gpus = math.ceil(need * idle / (1 - reserve)) + today + 2 * line.unit_gpus
+    def _most_gpus(self) -> dict[str, int]:
+        """By type, GPUs that are of use: all replicas there could be, idle ones for spot's share, today's."""
+        prepared, limits = self.prepared, self.prepared.problem.limits
+        needs: dict[str, int | Fraction] = defaultdict(int)
+        for work in prepared.works:
+            for pool in work.pools:
+                for place in pool.places:
+                    room = pool.most_ever(place.option, work.most_level) * place.room_gpus
+                    needs[pool.options[place.option].gpu] += room
+        idle: dict[str, Fraction] = defaultdict(lambda: Fraction(1))
+        reserve: dict[str, Fraction] = defaultdict(Fraction)
+        for line in self.lines:
+            if line.max_share:
+                idle[line.gpu] = max(idle[line.gpu], 1 / line.max_share)
+            reserve[line.gpu] = max(reserve[line.gpu], line.reserve)
+        today = max(limits.changes.today_gpus.values(), default=0) if limits.changes else 0
+        types = {line.gpu for line in self.lines}
+        return {gpu: math.ceil(needs[gpu] * idle[gpu] / (1 - reserve[gpu])) + today for gpu in types}
+
+    def _most_units(self, line: Line, most_gpus: int) -> int:
+        gpus = most_gpus + 2 * line.unit_gpus
         if line.max_gpus is not None:
             gpus = min(gpus, line.max_gpus)
-        stock = prepared.problem.limits.stock_gpus.get(line.gpu)
+        stock = self.prepared.problem.limits.stock_gpus.get(line.gpu)
         return (gpus if stock is None else min(gpus, stock)) // line.unit_gpus
-
-    def _hosts_of(self, gpu: str) -> set[str]:
-        return {host.id for host in self.prepared.problem.hosts if host.gpu == gpu}
 
     def write(
         self,
@@ -120,11 +129,13 @@ class PurchaseWriter:
 
     def _provide(self, model: Model, found: Purchases, period: int, weight: float) -> None:
         prepared = self.prepared
-        for number, (host, site) in enumerate(prepared.stands):
+        for number, members in enumerate(self._at):
             found.provides[prepared.stand_at(period, number)] = [
-                (found.units[period, index], float((1 - line.reserve) * line.unit_gpus))
-                for index, line in enumerate(self.lines)
-                if line.host == host and line.site == site
+                (
+                    found.units[period, index],
+                    float((1 - self.lines[index].reserve) * self.lines[index].unit_gpus),
+                )
+                for index in members
             ]
         limits = prepared.problem.limits
         if prepared.counts_power:
@@ -143,10 +154,7 @@ class PurchaseWriter:
             term = (found.units[period, index], float(line.unit_gpus))
             by_gpu[line.gpu].append(term)
             by_line[line.id] = term
-        for line in self.lines:
-            if line.max_share is not None and line.max_share < 1:
-                share, (column, size) = float(line.max_share), by_line[line.id]
-                model.row([(column, size), *((c, -share * a) for c, a in by_gpu[line.gpu])], upper=0)
+        self._shares(model, by_gpu, by_line)
         for gpu, stock in sorted(limits.stock_gpus.items()):
             if by_gpu[gpu]:
                 model.row(by_gpu[gpu], upper=stock)
@@ -164,6 +172,21 @@ class PurchaseWriter:
                 model.row([(change, 1.0), *((c, -a) for c, a in by_gpu[gpu])], lower=-today.get(gpu, 0))
                 model.row([(change, 1.0), *by_gpu[gpu]], lower=today.get(gpu, 0))
             model.row(moved, upper=limits.changes.most)
+
+    def _shares(
+        self, model: Model, by_gpu: Mapping[str, Terms], by_line: Mapping[str, tuple[int, float]]
+    ) -> None:
+        shared = [line for line in self.lines if line.max_share is not None and line.max_share < 1]
+        every: dict[str, Terms] = dict(by_gpu)
+        for gpu, lines in Counter(line.gpu for line in shared).items():
+            if lines > MOST_SHARES:
+                # One column for all GPUs of the type: each row would name every line of it.
+                column = model.column(0, INF)
+                model.row([(column, -1.0), *by_gpu[gpu]], 0, 0)
+                every[gpu] = [(column, 1.0)]
+        for line in shared:
+            share, (column, size) = float(line.max_share or 0), by_line[line.id]
+            model.row([(column, size), *((c, -share * a) for c, a in every[line.gpu])], upper=0)
 
     def _money(
         self,

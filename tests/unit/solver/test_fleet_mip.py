@@ -17,6 +17,7 @@ from planner.constraints.fleet_check_waiting import in_time
 from planner.schema.choice import Option, Spares
 from planner.schema.fleet import Api, Deferrable, FleetDemand, FleetLimits, FleetProblem, Host, Line, Site
 from planner.solver.covers import Pooled
+from planner.solver.fleet_cp.solve import solve_cp
 from planner.solver.fleet_mip.cheaper import worth_pricing
 from planner.solver.fleet_mip.columns import Pricer
 from planner.solver.fleet_mip.finish import used_by, with_bound
@@ -407,3 +408,14 @@ def test_limits_that_leave_nothing():
     problem = one_pool([[5]], [100])
     assert solve_mip(replace(problem, limits=FleetLimits(max_gpus=19))).status == "infeasible"
     assert solve_mip(replace(problem, limits=FleetLimits(max_gpus=20))).value == 20
+
+
+def test_many_lines_of_one_type_share_its_gpus():
+    """Thirty spot lines may each be a tenth of all GPUs: the exact engine, which names every line, agrees."""
+    spot = [
+        Line(f"g0/spot#{k}", "g0", "h0", "spot", Fraction(k + 1, 10), max_gpus=3, max_share=Fraction(1, 10))
+        for k in range(30)
+    ]
+    lines = (*spot, Line("g0/od", "g0", "h0", "on_demand", Fraction(5)))
+    problem = one_pool([[5]], [Fraction(50)], lines=lines)
+    assert solve_mip(problem).value == solve_cp(problem).value
