@@ -53,7 +53,7 @@ class FleetAsker:
         self.limits, self.run, self.asked = limits, run, 0
         self._question, self._solver = question, solver or _solver(run)
         self._by_id = {limit.id: limit for limit in limits}
-        self._began_s = time.monotonic()
+        self._began_s, self._limit_s = time.monotonic(), run.left_s
         self._patient = solver is not None
         self._posed: dict[object, FleetProblem] = {}
         self._known: dict[object, Choice] = {}
@@ -100,7 +100,7 @@ class FleetAsker:
 
     def _left_s(self, first: bool, searching: bool) -> float | None:
         """How long the next question may take."""
-        limit_s = self.run.time_limit_s
+        limit_s = self._limit_s
         if limit_s is None:
             return None if self._patient else _MOST_S
         end_s = self._began_s + limit_s * (_SEARCH_PART if searching and not first else 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,7 +34,9 @@ from planner.solver.fleet import solve_fleet
 
 _NONE = Fraction(0)
 _SEARCH_PART = 0.95
-"""Of a time limit; the rest is for telling the answer."""
+"""Of the time that is left; the rest is for telling the answer."""
+_LEAST_S = 0.5
+"""For a search, even where reading and evaluating took all of the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,10 @@ def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
     with run.step("evaluate", "evaluating configurations"):
         today, cases = posed_settings(study, problem)
     with run.step("solve", "choosing and proving"):
-        answers = [FleetAnswer(setting, *_solved(case, run, len(cases))) for setting, case in cases]
+        answers = [
+            FleetAnswer(setting, *_solved(case, run, len(cases) - place))
+            for place, (setting, case) in enumerate(cases)
+        ]
     return Answered(problem, today, answers, together(answers))
 
 
@@ -88,9 +92,9 @@ def told_plan(study: Study, found: Answered, run: Run) -> Plan:
         update: dict[str, object] = {"tiers": tiers_taken(problem, answers, best)}
         if today is not None and best.choice.value is not None:
             update |= way_there(best.case.question, best.choice, today, plan)
-        if best.choice.status == "infeasible" and not run.interrupted:
+        if best.choice.status == "infeasible" and not run.over:
             update["shortage"] = shortage(best.case, run)
-        if plan.api and not run.interrupted:
+        if plan.api and not run.over:
             update["api"] = with_break_even(plan.api, best.case.question, run)
         return plan.model_copy(update=update)
 
@@ -148,8 +152,8 @@ def pose(
 
 
 def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
-    """The answer under the limits of a run; ``part`` of its time."""
-    limit_s = None if run.time_limit_s is None else run.time_limit_s * part * _SEARCH_PART
+    """The answer under the limits of a run; ``part`` of the time that is left."""
+    limit_s = None if run.left_s is None else max(run.left_s * part * _SEARCH_PART, _LEAST_S)
     if run.interrupted:
         return FleetChoice("unknown")
     try:
@@ -185,18 +189,13 @@ def in_words(now: Progress) -> str:
     return ", ".join(parts)
 
 
-def _solved(case: FleetCase, run: Run, number: int) -> tuple[FleetCase, FleetChoice]:
-    """The answer to one of several settings; with length classes, after pools were checked at their mixes."""
-    began_s, limit_s = time.monotonic(), run.time_limit_s
+def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoice]:
+    """The answer to one of several settings that are left; with length classes, after pools were checked.
 
-    def ask(question: FleetProblem) -> FleetChoice:
-        if not case.classes or not limit_s:
-            return solved(question, run, part=1.0 / number)
-        gone = (time.monotonic() - began_s) / limit_s
-        # The question may come again: each time takes half of what is left.
-        return solved(question, run, part=max(1.0 / number - gone, 1e-3) / 2.0)
-
-    return settled(case, ask)
+    Then the question may come again: each time takes half of what is left.
+    """
+    part = 1.0 / left / (2.0 if case.classes else 1.0)
+    return settled(case, lambda question: solved(question, run, part=part))
 
 
 def together(answers: Sequence[FleetAnswer]) -> FleetAnswer:

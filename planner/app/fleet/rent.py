@@ -13,17 +13,20 @@ from planner.schema.fleet_plan import ApiTaken
 if TYPE_CHECKING:
     from planner.app.run import Run
 
+_QUESTIONS = 4
+"""Each may take one of so many parts of the time that is left, …"""
 _MOST_S = 10.0
-"""Each question of the search for the volume takes so long at most."""
+"""… and so long at most."""
 
 
 def with_break_even(taken: Sequence[ApiTaken], question: FleetProblem, run: Run) -> tuple[ApiTaken, ...]:
     """What every supplier carries, with the volume of its workload from which owning pays."""
     from planner.solver.fleet import solve_fleet
 
-    limit_s = _MOST_S if run.time_limit_s is None else min(_MOST_S, run.time_limit_s)
-
     def solve(asked: FleetProblem) -> FleetChoice:
+        if run.over:
+            return FleetChoice("unknown")
+        limit_s = _MOST_S if run.left_s is None else min(_MOST_S, run.left_s / _QUESTIONS)
         return solve_fleet(asked, goal="value", time_limit_s=limit_s, seed=run.seed, workers=run.workers)
 
     found: list[ApiTaken] = []

@@ -21,7 +21,8 @@ def shortage(case: FleetCase, run: Run) -> tuple[Shortage, ...]:
 
     Workloads come in order of priority (1 first; those without one last), in the file's order where equal.
     The share of one is the largest, to a thousandth, with which a plan exists that keeps the shares of those
-    before it and serves nothing of those after it. Empty where no workload states a priority.
+    before it and serves nothing of those after it. Empty where no workload states a priority; those that the
+    time does not suffice for are left out.
     """
     from planner.solver.fleet import solve_fleet
 
@@ -29,15 +30,18 @@ def shortage(case: FleetCase, run: Run) -> tuple[Shortage, ...]:
         return ()
     order = sorted(case.problem.workloads, key=_rank)
     shares = {workload.name: Fraction(0) for workload in order}
-    part_s = None if run.time_limit_s is None else run.time_limit_s / (len(order) * _STEPS)
+    asks = len(order) * _STEPS
 
     def possible() -> bool:
+        part_s = None if run.left_s is None else run.left_s / asks
         question = _served(case.question, shares)
         found = solve_fleet(question, goal="any", time_limit_s=part_s, seed=run.seed, workers=run.workers)
         return found.value is not None
 
-    rows = []
+    rows: list[Shortage] = []
     for workload in order:
+        if run.over:
+            break
         shares[workload.name] = Fraction(1)
         if not possible():
             low, high = 0, 2**_STEPS
