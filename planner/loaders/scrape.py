@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import httpx
 from planner.errors import InputError, input_error
 from planner.loaders import http
 from planner.loaders.exposition import MAX_BYTES, Page, check_size, read_page
-from planner.loaders.files import NO_FILE, read_bytes
+from planner.loaders.files import NO_FILE, STDIN, read_asked, read_bytes
 
 EXPECTED = "a page of metrics"
 _OPENMETRICS = "application/openmetrics-text"
@@ -37,8 +36,7 @@ def read_file(name: str, wanted: Collection[str]) -> Scrape:
         InputError: a file that cannot be read, is too large, or holds no metrics.
     """
     if name == "-":
-        data = sys.stdin.buffer.read(MAX_BYTES + 1)
-        return Scrape(read_page(data, "standard input", wanted))
+        return Scrape(read_page(read_asked(STDIN, MAX_BYTES), "standard input", wanted))
     try:
         data = read_bytes(Path(name).expanduser(), MAX_BYTES, "a file of metrics, - or an address")
     except (InputError, RuntimeError) as problem:
