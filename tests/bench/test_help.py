@@ -15,3 +15,10 @@ def test_help(benchmark):
         subprocess.run([SCRIPT, "--help"], capture_output=True, timeout=60, check=True)
 
     benchmark(show_help)
+
+
+@pytest.mark.bench
+def test_the_catalog_is_read_again(benchmark):
+    from planner.loaders.catalog import load_catalog
+
+    benchmark(load_catalog)
