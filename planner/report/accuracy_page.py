@@ -40,14 +40,12 @@ _CAVEATS = (
     "chosen while all public rows were in view.",
     "Some held numbers were set by hand after looking at these rows: `exchange_bytes`, "
     "`expert_half_tokens`, `disaggregated_ttft_overhead_s` and others of grade judgement near an earlier fit "
-    "of them, the step overhead of unnamed engines, overhead and prefill factor of the first token of the "
-    "old TensorRT-LLM, and the spread of lengths of open-loop rows (0.3, 0.45 and 0.7 were tried beside "
-    "0.4). The count of fitted numbers leaves them out.",
-    "Some priors were set with these rows in view: that of the step overhead, 1 ms (0.4, 0.7 and 2 ms were "
-    "tried), that of host time on A100 servers, 1.35 times that of Hopper ones, that of the skew of experts, "
-    "0.1 from an earlier fit, and how far chance on the hottest rank may stray from what even draws give "
-    "(a log-sigma of 0.7 was tried beside 1; at full chance rows with spread experts come out 7 % slow at "
-    "the median, without any 4 %). So were the facts that "
+    "of them, `expert_imbalance` and `expert_chance` at a fit of them (at full chance rows with spread "
+    "experts come out 7 % slow at the median, without any 4 %), the step overhead of unnamed engines, "
+    "overhead and prefill factor of the first token of the old TensorRT-LLM, and the spread of lengths of "
+    "open-loop rows (0.3, 0.45 and 0.7 were tried beside 0.4). The count of fitted numbers leaves them out.",
+    "Two priors were set with these rows in view: that of the step overhead, 1 ms (0.4, 0.7 and 2 ms were "
+    "tried), and that of host time on A100 servers, 1.35 times that of Hopper ones. So were the facts that "
     "only TensorRT-LLM fuses the scaling of FP8 activations, and that narrower formats count no such launch.",
     "Prompt lengths of the audited (MLPerf) rows are not in the tables. They are recalled by data set, one "
     "for each model (`catalog/judgement/measurements.yaml`, grade C); 60 rows use them, "
