@@ -33,6 +33,8 @@ _MODES = ("agg", "disagg")
 _OLD = {"tensorrt-llm": (1, 0), "nim": (2, 0), "vllm": (0, 7)}
 """First version of an engine's present generation: the PyTorch backend, the rewritten scheduler."""
 MAX_FAULTS = 50
+_MISSPELLED = 5
+"""With more unknown columns than this a table has a layout of its own."""
 
 
 def read_measurements(path: Path) -> tuple[Measurement, ...]:
@@ -65,8 +67,9 @@ def _layout(where: str, header: Sequence[str]) -> tuple[Sequence[str], Sequence[
         found = f'"{header[0][:60]}"'
         raise input_error(where, "", found, "columns separated by commas", "the separator is not a comma")
     own = set(header)
+    strange = own - set(PUBLIC) - set(SERVING)
     public, serving = len(own & set(PUBLIC) - set(SERVING)), len(own & set(SERVING) - set(PUBLIC))
-    if public == serving == 0:
+    if public == serving == 0 or len(strange) > _MISSPELLED:
         expected = f"a table of measurements: {', '.join(_PUBLIC_NEEDED)} or {', '.join(_SERVING_NEEDED)}"
         raise input_error(where, "", f"the columns {', '.join(header)[:80]}", expected)
     if public >= serving:
