@@ -265,7 +265,7 @@ class Study:
             problem.confidence,
             case.headroom.memory,
             case.headroom.capacity if case.traffic.reuse is not None else None,
-            str(problem.fleet.network),
+            (str(problem.fleet.network), problem.fleet.network_latency),
             problem.search.model_dump_json(),
             tuple((lot.id, lot.accelerator.id, lot.unit_gpus, lot.group_limit_gpus) for lot in lots),
             bool(off),

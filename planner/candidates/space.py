@@ -90,6 +90,8 @@ def network(fleet: Fleet, catalog: Catalog) -> tuple[float, float]:
     named = catalog.network(fleet.network) if isinstance(fleet.network, str) else None
     entry: Network | None = named or default
     latency = float(entry.latency) if entry else 0.0
+    if fleet.network_latency is not None:
+        latency = float(fleet.network_latency)
     if fleet.network is not None and not isinstance(fleet.network, str):
         return float(fleet.network), latency
     assert entry is not None, "the catalog lacks its default network"

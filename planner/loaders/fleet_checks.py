@@ -24,6 +24,7 @@ def fleet_faults(document: Document, catalog: Catalog) -> Iterator[Fault]:
     yield from look.workloads_named()
     yield from look.places_named()
     yield from look.quotas()
+    yield from look.links()
     yield from look.tiers_share()
     yield from look.suppliers()
     yield from look.start()
@@ -108,6 +109,31 @@ class _Look:
                 expected = f"a region or provider of the supply: {some}"
                 yield self.fault(path, show(name), expected, nearest(str(name), names))
             seen.setdefault(same, str(name))
+
+    def links(self) -> Iterator[Fault]:
+        """Links join places of the supply, each pair once; hand-overs of a table need their own speed."""
+        known = {**self._known("region"), **self._known("provider")} if self.supply else {}
+        seen: set[frozenset[str]] = set()
+        for number, link in _items(self.document.at(("fleet", "links"))):
+            ends = link.get("between")
+            names = [name for name in ends if isinstance(name, str)] if isinstance(ends, list | tuple) else []
+            for place, name in enumerate(names):
+                if folded(name) not in known:
+                    some = sorted(known.values())
+                    expected = (
+                        f"a region or provider of the supply: {', '.join(some[:10]) or 'none is stated'}"
+                    )
+                    at = ("fleet", "links", number, "between", place)
+                    yield self.fault(at, show(name), expected, nearest(name, some))
+            pair = frozenset(map(folded, names))
+            if pair in seen:
+                path = ("fleet", "links", number, "between")
+                yield self.fault(path, f"{' and '.join(names)} again", "one link between two places")
+            seen.add(pair)
+        unknown = self.document.at(("fleet", "network")) is None
+        if seen and unknown and self.document.at(("workers",)) is not None:
+            expected = "fleet.network: the speed at which transfer_ms of the table was measured"
+            yield self.fault(("fleet", "links"), "no fleet.network beside it", expected)
 
     def tiers_share(self) -> Iterator[Fault]:
         """Names of tiers differ, and no workload is a stage of two."""

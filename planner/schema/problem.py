@@ -12,6 +12,7 @@ from planner.schema.base import (
     BytesPerSecond,
     DeadlineSeconds,
     Exact,
+    GapSeconds,
     Noun,
     Percentage,
     Share,
@@ -23,7 +24,7 @@ from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse
 from planner.schema.sessions import Sessions
 from planner.schema.slo import Slo
 from planner.schema.speculation import Experts, Speculation
-from planner.schema.supply import ApiOffer, Budgets, StartCost, SupplyLine, Text, Tier
+from planner.schema.supply import ApiOffer, Budgets, PlaceLink, StartCost, SupplyLine, Text, Tier
 from planner.schema.today import TodayPool
 
 MAX_HOURS = 8784
@@ -309,6 +310,10 @@ class Fleet(Noun):
     """GPUs in one server; default: the catalog's figure."""
     network: BytesPerSecond | str | None = None
     """Between servers, one way and per GPU: a bandwidth, or a network of the catalog."""
+    network_latency: GapSeconds | None = None
+    """Of that network; default: what the catalog states."""
+    links: tuple[PlaceLink, ...] = ()
+    """Between places of the supply: prefill may stand at one and decode at the other. Default: none."""
     headroom: Headroom = Headroom()
     """Memory and capacity kept free."""
     max_utilization: Annotated[Share, Field(gt=0)] = Decimal(1)

@@ -8,7 +8,18 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Exact, GapSeconds, LeadSeconds, Noun, Percentage, Share, UsdPerHour, Watts
+from planner.schema.base import (
+    BytesPerSecond,
+    Exact,
+    GapSeconds,
+    LeadSeconds,
+    Noun,
+    Percentage,
+    Share,
+    UsdPerHour,
+    Watts,
+)
+from planner.schema.catalog_index import folded
 from planner.schema.fleet import Term
 
 Usd = Annotated[Exact, Field(ge=0, le=1_000_000_000)]
@@ -93,6 +104,23 @@ class SupplyLine(Noun):
             return self.amortized.usd_per_gpu_h
         assert self.usd_per_gpu_h is not None
         return self.usd_per_gpu_h
+
+
+class PlaceLink(Noun):
+    """A link over which prompts that are prefilled at one place may be decoded at another."""
+
+    between: tuple[Text, Text]
+    """Two regions or providers of the supply."""
+    network: BytesPerSecond
+    """One way, for every GPU that hands over."""
+    latency: GapSeconds | None = None
+    """One way between the two; default: that of the network between servers."""
+
+    @model_validator(mode="after")
+    def _of_two(self) -> PlaceLink:
+        if folded(self.between[0]) == folded(self.between[1]):
+            raise _refused(f"{self.between[0]} twice", "two regions or providers that differ")
+        return self
 
 
 class Budgets(Noun):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from planner.app.fleet.hours import arriving_rps, periods_of, with_rates
 from planner.app.fleet.length_class import LengthClasses
 from planner.app.fleet.length_classes import by_class
+from planner.app.fleet.links import by_place, links_of, measured_over_link, over_link
 from planner.app.fleet.market import shadow
 from planner.app.fleet.question import fleet_question
 from planner.app.fleet.suppliers import apis_of
@@ -49,6 +50,8 @@ class FleetCase:
     """Of predicted workloads with several length classes."""
     mixed: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)
     """By workload and configuration the factor by which rates are lowered where length classes mix."""
+    linked: Mapping[str, Posed] = field(default_factory=dict)
+    """Behind predicted options that work over a link between places, by the name of both."""
     alone: frozenset[str] = frozenset()
     """Workloads whose pools serve one length class each."""
 
@@ -82,9 +85,11 @@ def predicted_fleet(
     carried = _carried(problem, peaks, means)
     slices = {lot.id: (lot.whole, lot.slices) for lot in posed.lots if lot.slices > 1}
     arriving = _arriving(problem, written)
+    linked = [study.pose(over_link(rated, link), granted) for link in links_of(problem)]
     question = _question(
-        problem, posed.question, peaks, carried, tokens, places, today_gpus, slices, arriving
-    )
+        problem, posed.question, peaks, carried, tokens, places, today_gpus, slices, arriving,
+        [one.question for one in linked],
+    )  # fmt: skip
     return FleetCase(
         problem,
         question,
@@ -95,6 +100,7 @@ def predicted_fleet(
         posed=posed,
         warnings=classed.remarks,
         classes=classed.classes,
+        linked=by_place(question, problem, linked),
     )
 
 
@@ -133,7 +139,10 @@ def measured_fleet(
     means = {name: _stated_mean(problem, name, peak) for name, peak in peaks.items()}
     carried = _carried(problem, peaks, means)
     arriving = _arriving(problem, written)
-    question = _question(problem, case.problem, peaks, carried, tokens, {}, today_gpus, None, arriving)
+    linked = [measured_over_link(problem, case.problem, link, study.catalog) for link in links_of(problem)]
+    question = _question(
+        problem, case.problem, peaks, carried, tokens, {}, today_gpus, None, arriving, linked
+    )
     lines = case.warnings
     if problem.search.length_classes != "one":
         lines = (*lines, "search.length_classes is not read: the classes are the buckets of the table")
@@ -185,6 +194,7 @@ def _question(
     today_gpus: Mapping[str, int],
     slices: Mapping[str, tuple[str, int]] | None = None,
     arriving: Mapping[str, Fraction] | None = None,
+    linked: Sequence[ChoiceProblem] = (),
 ) -> FleetProblem:
-    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus, slices, arriving)
+    found = fleet_question(problem, question, peaks_rps, places, (), today_gpus, slices, arriving, linked)
     return replace(found, apis=apis_of(problem, found.demands, carried, tokens))

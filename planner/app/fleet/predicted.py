@@ -24,12 +24,12 @@ def predicted_pools(
 ) -> tuple[tuple[Pool, ...], tuple[PoolCase, ...]]:
     """The documents of the pools, in their order, with the case behind each."""
     assert case.posed is not None
-    chosen = chosen_of(case.posed)
     documents: dict[str, Pool] = {}
     cases: dict[str, PoolCase] = {}
     # Prefill and decode pools are described by their partners: those of their place.
     for together in dict.fromkeys((pool.option.workload, pool.option.place) for pool in pools):
         mine = [pool for pool in pools if (pool.option.workload, pool.option.place) == together]
+        chosen = chosen_of(case.linked.get(together[1], case.posed))
         for period in sorted({_shown(pool, mine) for pool in mine}):
             present = [pool for pool in mine if pool.counts[period]]
             at_hour = [_pool_case(case, chosen, pool, period, catalog) for pool in present]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from planner.app.fleet.hours import deferrable, factors, periods_of
 from planner.app.fleet.market import budgets_of, hosts_of, lines_of, quotas_of, starts_of
-from planner.app.fleet.places import at_their_places
+from planner.app.fleet.places import Linked, at_their_places
 from planner.errors import Fault, InputError
 from planner.schema.catalog_index import folded
 from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
@@ -34,6 +34,7 @@ def fleet_question(
     today_gpus: Mapping[str, int] | None = None,
     slices: Mapping[str, tuple[str, int]] | None = None,
     arriving_rps: Mapping[str, Fraction] | None = None,
+    linked: Sequence[ChoiceProblem] = (),
 ) -> FleetProblem:
     """The fleet's question.
 
@@ -46,6 +47,7 @@ def fleet_question(
         today_gpus: GPUs of today's fleet by type, where changes are limited.
         slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
         arriving_rps: exact mean rate of work that may wait, by workload; absent: the rate of ``peaks_rps``.
+        linked: the question again for each link between places, with every hand-over at its speed.
 
     Raises:
         InputError: zones or providers that may be lost, and a supply that names none.
@@ -90,7 +92,9 @@ def fleet_question(
         starts=starts_of(problem.fleet, lines),
     )
     _refuse_unnamed_places(found)
-    return at_their_places(_with_spares(found))
+    links = zip(problem.fleet.links, linked, strict=True) if linked else ()
+    over = [Linked(link, hosts_of(one, slices or {})[1]) for link, one in links]
+    return at_their_places(_with_spares(found), over)
 
 
 def _demand(

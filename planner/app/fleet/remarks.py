@@ -26,7 +26,11 @@ def fleet_warnings(
     lines += _cut(choice)
     if case.posed is not None and documents:
         stated = case.problem.fleet.network is not None
-        lines += pool_warnings(case.posed.cases, documents, chosen_of(case.posed), stated)
+        for posed in (case.posed, *case.linked.values()):
+            mine = [d for p, d in zip(pools, documents, strict=True)
+                    if case.linked.get(p.option.place, case.posed) is posed]  # fmt: skip
+            more = pool_warnings(posed.cases, mine, chosen_of(posed), stated) if mine else []
+            lines += [line for line in more if line not in lines]
     lines += [text for text in (busiest.remark(choice),) if text]
     lines += _idle(case.question, choice)
     lines += _leads(case.question, choice)

@@ -9,6 +9,7 @@ import yaml
 
 import planner
 from planner.app.fleet.routes_out import routes_of
+from planner.errors import InputError
 from planner.report.http_routes import http_routes_yaml
 
 TABLE = """option,workload,role,gpu,gpus,max_rps,ttft_ms,itl_ms,transfer_ms
@@ -153,3 +154,75 @@ def test_the_ratio_is_that_of_one_hour(tmp_path):
     plan = by_hour(tmp_path, 5, 90, 25, 5, table=table)
     assert {pool.option for pool in plan.pools} == {"whole", "p", "p2", "d"}
     assert plan.pd_ratio == {"gpus": "1:3", "replicas": "1:3"}
+
+
+@pytest.mark.parametrize(
+    ("network", "latency", "ttft_s"),
+    [("2 GB/s", "40 ms", 0.69), ("20 GB/s", "40 ms", 0.49), ("1 GB/s", "1 ms", None)],
+)
+def test_a_stated_link_joins_two_places_at_its_speed(tmp_path, network, latency, ttft_s):
+    """Hand-overs of 50 ms at 10 GB/s: 250 ms at 2 GB/s, 500 ms at 1 GB/s, and never faster than measured."""
+    apart = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
+    apart = apart.replace("a100,1,5,,30,90", "a100,1,5,,30,50")
+    link = {"between": ["EU", "us"], "network": network, "latency": latency}
+    plan = solved(tmp_path, apart, network="10 GB/s", links=[link])
+    if ttft_s is None:
+        assert plan.status == "infeasible"
+        return
+    state = next(state for state in plan.constraints if state.id == "ttft:chat")
+    assert (plan.status, state.value) == ("optimal", pytest.approx(ttft_s))
+    assert {pool.site for pool in plan.pools} == {"eu", "us"}
+
+
+def test_links_name_places_of_the_supply(tmp_path):
+    ends = [["eu", "asia"], ["eu", "us"], ["us", "EU"]]
+    links = [{"between": pair, "network": "1 GB/s"} for pair in ends]
+    with pytest.raises(InputError) as problems:
+        solved(tmp_path, links=links)
+    told = str(problems.value)
+    assert (
+        'fleet.links.0.between.1: found "asia", expected a region or provider of the supply: eu, us' in told
+    )
+    assert "fleet.links.2.between: found us and EU again" in told
+    assert "fleet.links: found no fleet.network beside it" in told
+    with pytest.raises(InputError, match="expected two regions or providers that differ"):
+        solved(tmp_path, network="1 GB/s", links=[{"between": ["eu", "EU"], "network": "1 GB/s"}])
+
+
+def test_predicted_pairs_over_a_link_are_those_of_its_speed(tmp_path):
+    """One GPU at each of two places: a pair needs both, and a KV cache takes its time between them."""
+    problem = {
+        "name": "linked",
+        "workloads": [
+            {
+                "name": "chat",
+                "model": "llama-3.1-8b",
+                "demand": {"hourly_rps": [0.5, 0.4]},
+                "lengths": {"input": {"p50": 1000, "p95": 2000}, "output": {"p50": 100, "p95": 200}},
+                "slo": {"ttft_p95": "3 s", "itl_p95": "60 ms"},
+            }
+        ],
+        "fleet": {
+            "supply": [
+                {"gpu": "h100-sxm", "term": "owned", "usd_per_gpu_h": 1, "max_gpus": 1, "region": region}
+                for region in ("eu", "us")
+            ]
+        },
+        "search": {"modes": ["disaggregated"], "tp": [1]},
+    }
+
+    def plan(*links):
+        problem["fleet"]["links"] = [{"between": ["eu", "us"], **link} for link in links]
+        (tmp_path / "problem.yaml").write_text(yaml.safe_dump(problem))
+        return planner.load(tmp_path / "problem.yaml").solve()
+
+    assert plan().status == "infeasible"
+    slow, fast = (plan({"network": f"{rate} GB/s", "latency": "50 ms"}) for rate in (0.5, 20))
+    hand_over_s = []
+    for one in (slow, fast):
+        assert one.status == "optimal"
+        assert {pool.site for pool in one.pools} == {"eu", "us"}
+        hand_over_s.append(next(pool for pool in one.pools if pool.role == "prefill").hand_over_s["mean"])
+    # About 1,100 tokens of 64 or 128 KiB: 0.07 or 0.14 GB, at 0.5 GB/s instead of 20.
+    assert hand_over_s[1] > 0.05
+    assert 0.12 < hand_over_s[0] - hand_over_s[1] < 0.32
