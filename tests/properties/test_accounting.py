@@ -130,11 +130,14 @@ def test_routing_carries_all_of_every_workload(feasible):
         pools = {pool.id: pool for pool in feasible.pools}
         for role in {pools[route.pool].role for route in routes}:
             mine = [route.share for route in routes if pools[route.pool].role == role]
-            assert sum(mine) == near(1.0, rel=1e-9)
-        for route in routes:
-            pool = pools[route.pool]
-            carried = pool.load_rps * pool.replicas
-            assert carried == near(route.share * float(workload["demand"]["peak_rps"]), rel=1e-9)
+            # Short prompts may go straight to decode; a prefill pool is loaded as if it got them too.
+            straight = role == "prefill" and any("straight to decode" in text for text in feasible.warnings)
+            assert (0.0 < sum(mine) < 1.0) if straight else sum(mine) == near(1.0, rel=1e-9)
+            for route in (route for route in routes if pools[route.pool].role == role):
+                pool = pools[route.pool]
+                carried = pool.load_rps * pool.replicas
+                share = route.share / sum(mine)
+                assert carried == near(share * float(workload["demand"]["peak_rps"]), rel=1e-9)
 
 
 def test_load_is_capacity_times_utilization(feasible):

@@ -26,6 +26,10 @@ _TOLD = 5e-4
 """What one class would save is told from here on."""
 
 
+Cut = tuple[float, tuple[int, ...], ClassRates]
+"""Cost at the cheapest rates, longest prompts of all classes but the last, rates."""
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """What came of a workload; without classes all its requests stay in one."""
@@ -117,14 +121,20 @@ class Cutter:
         )
 
     def _auto(self) -> Found:
-        """The fewest classes whose cost at the cheapest rates is close to that of the finest cut."""
+        """The fewest classes whose cost at the cheapest rates is close to that of the finest cut.
+
+        And to that of the most classes of equal work, which need not be joined from the finest ones.
+        """
         tops, finest = self._servable(self._all.tops(FINEST))
         if not tops or finest is None:
             return Found()
         shares = cut_classes(self._all, tops).part
         least = self._cheapest(finest, shares)
+        most = self._most()
+        if most is not None:
+            least = min(least, most[0])
         merges = best_merges(merged_costs(self._cost(finest), finest.micro_rps, shares), _MOST)
-        taken: tuple[float, tuple[int, ...], ClassRates] | None = None
+        taken: Cut | None = None
         for _, ends in merges:
             mine = tuple(tops[group[-1]] for group in groups(ends)[:-1])
             classes = cut_classes(self._all, mine)
@@ -136,6 +146,10 @@ class Cutter:
                 taken = (value, mine, rates)
             if taken[0] <= least * (1.0 + _ERROR):
                 break
+        else:
+            taken = min(
+                (one for one in (taken, most) if one is not None), key=lambda one: one[0], default=None
+            )
         if taken is None:
             return Found()
         value, mine, rates = taken
@@ -145,6 +159,13 @@ class Cutter:
             f"{numbers.share(saves)}"
         )
         return Found(cut_classes(self._all, mine) if mine else None, rates, (remark,))
+
+    def _most(self) -> Cut | None:
+        """Cost, cuts and rates of the most classes of equal work; None where nothing serves one of them."""
+        tops, rates = self._servable(self._all.tops(_MOST))
+        if not tops or rates is None:
+            return None
+        return self._cheapest(rates, cut_classes(self._all, tops).part), tops, rates
 
     def _cost(self, rates: ClassRates) -> FloatArray:
         whole = self.study.takes_whole_servers(self.case, self.problem, self.granted)
