@@ -81,6 +81,9 @@ def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: b
                 born.append(sample)
             elif len(others) < MAX_OTHERS:
                 others[short(line.name, 60)] = None
+    if lines.faults and not count:
+        # Some other file, whose text is nobody's business.
+        raise input_error(lines.faults[0].where, "", "text that is no metric", EXPECTED)
     if lines.faults:
         raise InputError(lines.faults)
     if not count:

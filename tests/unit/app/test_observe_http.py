@@ -58,7 +58,7 @@ def test_kinds_of_pages(kind):
         (b"\x0a\x05hello", "application/vnd.google.protobuf", 200, "application/vnd.google.protobuf"),
         (b"x 1\n", OPENMETRICS, 200, "cut off"),
         (b"", "text/plain", 200, "an empty page"),
-        (b"x y z\n", "text/plain", 200, "x y z"),
+        (b"x y z\n", "text/plain", 200, "text that is no metric"),
         (b"gone", "text/plain", 404, "404 (Not Found)"),
         (b"no", "text/plain", 403, "403 (Forbidden)"),
         (b"oh", "text/plain", 500, "500 (Internal Server Error)"),
