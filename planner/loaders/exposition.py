@@ -81,7 +81,7 @@ def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: b
                 born.append(sample)
             elif len(others) < MAX_OTHERS:
                 others[short(line.name, 60)] = None
-    if lines.faults and not count:
+    if lines.faults and not samples and "\n# TYPE " not in f"\n{text}":
         # Some other file, whose text is nobody's business.
         raise input_error(lines.faults[0].where, "", "text that is no metric", EXPECTED)
     if lines.faults:

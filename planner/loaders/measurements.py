@@ -71,7 +71,7 @@ def _layout(where: str, header: Sequence[str]) -> tuple[Sequence[str], Sequence[
     public, serving = len(own & set(PUBLIC) - set(SERVING)), len(own & set(SERVING) - set(PUBLIC))
     if public == serving == 0 or len(strange) > _MISSPELLED:
         expected = f"a table of measurements: {', '.join(_PUBLIC_NEEDED)} or {', '.join(_SERVING_NEEDED)}"
-        raise input_error(where, "", f"the columns {', '.join(header)[:80]}", expected)
+        raise input_error(where, "", f"a table of other columns ({len(header)})", expected)
     if public >= serving:
         return PUBLIC, _PUBLIC_NEEDED, _public_row
     return SERVING, _SERVING_NEEDED, _serving_row

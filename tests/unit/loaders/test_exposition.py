@@ -52,7 +52,7 @@ def test_every_bad_line_is_named():
 
 
 def test_only_so_many_faults_are_shown():
-    assert len(refusal(b"up 1\n" + b"no metric here\n" * 1000)) == exposition.MAX_FAULTS
+    assert len(refusal(b"# TYPE up gauge\n" + b"no metric here\n" * 1000)) == exposition.MAX_FAULTS
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_only_so_many_faults_are_shown():
         (b'{"iterations": []}', "/prometheus/metrics"),
         (b"x 1\n\xff 2\n", "0xff"),
         (b"\x00\x01\x02", "expected metrics as text"),
-        (b'up 1\nx{a="' + b"b" * 20_000 + b'"} 1', "a line of 20009 characters"),
+        (b'# TYPE x gauge\nx{a="' + b"b" * 20_000 + b'"} 1', "a line of 20009 characters"),
     ],
 )
 def test_what_is_no_page_of_metrics(data, said):

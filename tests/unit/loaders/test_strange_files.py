@@ -10,7 +10,7 @@ from planner.errors import InputError
 from planner.interfaces import cli
 from planner.loaders.benchmarks import read_benchmarks
 from planner.loaders.catalog import load_catalog
-from planner.loaders.exposition import read_page
+from planner.loaders.exposition import MAX_BYTES, read_page
 from planner.loaders.files import read_bytes
 from planner.loaders.hf_config import read_hf_config
 from planner.loaders.measurements import read_measurements
@@ -37,7 +37,7 @@ READERS = {
     "trace": read_trace,
     "start": load_today,
     "model": read_hf_config,
-    "metrics": lambda path: read_page(path.read_bytes(), str(path), ()),
+    "metrics": lambda path: read_page(read_bytes(path, MAX_BYTES), str(path), ()),
 }
 
 
