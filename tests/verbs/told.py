@@ -32,7 +32,8 @@ class Ended:
             return (
                 [] if refused in self.err else [f"{said}: expected {refused!r} in {self.err.strip()[-400:]}"]
             )
-        found = [] if self.out.strip() else [f"{said}: nothing was printed"]
+        printed = self.out if self.code != 3 else self.out + self.err
+        found = [] if printed.strip() else [f"{said}: nothing was printed"]
         return found + [f"{said}: {word!r} of one" for word in one_of_many(self.out)]
 
 
