@@ -70,9 +70,9 @@ def catalog_check(overlays: tuple[Path, ...] = ()) -> dict[str, int]:
     """Number of entries by kind, after every file was read and checked.
 
     Raises:
-        InputError: everything wrong with the catalog.
+        InputError: everything wrong with the catalog, what the calibration in use cannot price included.
     """
-    catalog = load_catalog(overlays)
+    catalog = load_catalog(overlays, complete=True)
     return {folder: len(entries) for folder, entries in catalog.by_folder.items()} | {
         "offers": len(catalog.offers()),
         "metrics": len(load_metric_names(overlays).exporters),

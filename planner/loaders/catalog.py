@@ -11,6 +11,7 @@ from typing import Any
 
 from planner import resources
 from planner.errors import Fault, InputError, nearest
+from planner.loaders.catalog_coverage import uncovered
 from planner.loaders.files import read_bytes
 from planner.loaders.places import Key
 from planner.loaders.validation import attempt, merged
@@ -41,20 +42,24 @@ class _Read:
     entry: Any
 
 
-def load_catalog(overlays: Sequence[Path] = ()) -> Catalog:
+def load_catalog(overlays: Sequence[Path] = (), *, complete: bool = False) -> Catalog:
     """The catalog of the program, with the files of the overlays over it.
 
     A file of an overlay replaces the entry with the same id; of several overlays the last wins. An overlay
     is a folder of such folders, may hold entries beside them, or is a single entry.
 
+    Args:
+        overlays: folders or files over the program's own.
+        complete: also refuse accelerators and engines that the calibration in use cannot price.
+
     Raises:
         InputError: everything wrong with the files, all at once: faults of single files, ids that
             differ from the file's name, names with two meanings, references to unknown entries.
     """
-    return read_catalog(resources.folders("catalog", overlays))
+    return read_catalog(resources.folders("catalog", overlays), complete=complete)
 
 
-def read_catalog(folders: Sequence[Path]) -> Catalog:
+def read_catalog(folders: Sequence[Path], *, complete: bool = False) -> Catalog:
     """The catalog out of these folders, the one that wins first.
 
     Raises:
@@ -75,11 +80,15 @@ def read_catalog(folders: Sequence[Path]) -> Catalog:
                 read[kind][path.stem] = _Read(path, document, entry)
     ids = {kind: _index(files, faults) for kind, files in read.items()}
     faults += _dangling(read, ids)
+    chosen = _calibration(folders, read["calibration"])
+    if complete and chosen:
+        faults += uncovered(
+            read["calibration"][chosen].entry, _entries(read["accelerators"]), _entries(read["engines"])
+        )
     if faults:
         raise InputError(merged(faults))
     by_folder = {kind: {item.entry.id: item.entry for item in files.values()} for kind, files in read.items()}
     everything = [(kind, item) for kind, files in read.items() for item in files.values()]
-    chosen = _calibration(folders, read["calibration"])
     own = _user_factors(folders, read["user_factors"], ids)
     if chosen and own:
         by_folder["calibration"][chosen] = by_folder["calibration"][chosen].model_copy(
@@ -101,6 +110,10 @@ def _parsed(
     document = parse_document(data, str(path))
     entry, found = attempt(noun, document)
     return document, entry, (*document.faults, *found)
+
+
+def _entries(files: Mapping[str, _Read]) -> list[tuple[Document, Any]]:
+    return [(item.document, item.entry) for item in files.values()]
 
 
 def _user_factors(

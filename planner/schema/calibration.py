@@ -10,6 +10,17 @@ from pydantic_core import PydanticCustomError
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
 
+ANY_FORMAT = "default"
+"""Key of `compute_efficiency` for the formats that an architecture does not list."""
+ENGINE_PARAMETERS = (
+    "step_overhead_s",
+    "sequence_overhead_s",
+    "closed_loop_ttft_factor",
+    "closed_loop_clumping",
+    "closed_loop_together",
+)
+"""Numbers that every engine needs; others (`ttft_overhead_s`, `layer_dispatch_s`) only where they differ."""
+
 
 class Parameter(Noun):
     """One fitted or assumed number of the performance model."""

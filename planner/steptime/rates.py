@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from planner.errors import InputError, input_error
 from planner.physics.collectives import mesh_rate_bytes_per_s
+from planner.schema.calibration import ANY_FORMAT
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat, Parameter
 from planner.schema.facts import ModelFacts
 
 SIXTEEN_BIT = "bf16"
-DEFAULT_FORMAT = "default"
 FP8 = "fp8"
 EIGHT_BIT = ("fp8", "int8")
 """Rates at which activations are scaled to 8 bits before every product."""
@@ -72,13 +72,11 @@ def peak_fraction(
         InputError: the calibration has neither.
     """
     shares = calibration.compute_efficiency.get(accelerator.architecture, {})
-    names = (form_id + BLOCK_SCALED if in_blocks else form_id, form_id, DEFAULT_FORMAT)
+    names = (form_id + BLOCK_SCALED if in_blocks else form_id, form_id, ANY_FORMAT)
     share = next((shares[name] for name in names if name in shares), None)
     if share is None:
         key = f"compute_efficiency.{accelerator.architecture}"
-        raise input_error(
-            calibration.id, key, f"neither {form_id} nor {DEFAULT_FORMAT}", "a share of the peak"
-        )
+        raise input_error(calibration.id, key, f"neither {form_id} nor {ANY_FORMAT}", "a share of the peak")
     return share.value
 
 
