@@ -16,15 +16,15 @@ from planner.constraints.registry import verdicts
 from planner.explain.removal import Bits, of_verdict, removals, stacked
 from planner.explain.single import SinglePlan, single_plan
 from planner.schema.candidates import FloatArray, Lot
-from planner.schema.choice import Choice, ChoiceProblem
+from planner.schema.choice import ChoiceProblem
 from planner.schema.plan import Removal
 from planner.schema.rules import PlanningRule
 
 
-def removed(study: Study, posed: Posed, choice: Choice) -> tuple[tuple[Removal, ...], int]:
+def removed(study: Study, posed: Posed, in_the_way: Sequence[str]) -> tuple[tuple[Removal, ...], int]:
     """Every constraint with the candidates it removes, formats and rules included; and how many there are."""
     parts, count = [], 0
-    for name, case in stuck(posed.cases, choice.in_the_way).items():
+    for name, case in stuck(posed.cases, in_the_way).items():
         split = posed.apart[name]
         if split is not None:
             sides = side_bits(split, posed.rules)

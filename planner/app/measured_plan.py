@@ -88,7 +88,7 @@ def documented(problem: Problem, folder: Path, catalog: Catalog, run: Run, solve
         constraints=(*table_states(problem, [used]), *market_states(choice, case.problem.limits))
         if feasible
         else (),
-        removed=() if feasible else removed(solved, problem),
+        removed=() if feasible else removed(case, choice.in_the_way, problem),
         warnings=case.warnings,
         provenance=Provenance(
             planner=run.version,

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from planner.app.measured_pools import Solved, Used, workload_of
+from planner.app.measured_pools import Used, workload_of
 from planner.app.states import limit_state
 from planner.constraints.choice_check import pair_ttft_s
 from planner.performance.measured import limit_s
 from planner.performance.measured_view import seconds
 from planner.schema.plan import ConstraintState, Removal
 from planner.schema.problem import Problem
-from planner.schema.workers import WorkerRow
+from planner.schema.workers import MeasuredCase, WorkerRow
 
 _NONE = Decimal(0)
 _TITLES = {"ttft": "time to first token", "itl": "inter-token latency", "vram": "device memory of one GPU"}
@@ -63,17 +63,15 @@ def _ttfts_s(mine: Sequence[Used]) -> Iterator[Fraction]:
             yield from (ttft_s for ttft_s in pairs if ttft_s is not None)
 
 
-def removed(solved: Solved, problem: Problem) -> tuple[Removal, ...]:
+def removed(case: MeasuredCase, in_the_way: Sequence[str], problem: Problem) -> tuple[Removal, ...]:
     """Rows that each latency or memory limit removes, then the limits that stand in the way."""
     by_id: dict[str, list[tuple[WorkerRow, int]]] = {}
-    for row, ids in solved.case.excluded:
+    for row, ids in case.excluded:
         for name in ids:
             by_id.setdefault(name, []).append((row, len(ids)))
     found = [_removal(problem, name, rows) for name, rows in by_id.items()]
     found += [
-        Removal(id=name, title=_way_title(name), alone=0, total=0)
-        for name in solved.choice.in_the_way
-        if name not in by_id
+        Removal(id=name, title=_way_title(name), alone=0, total=0) for name in in_the_way if name not in by_id
     ]
     return tuple(sorted(found, key=lambda item: (-item.alone, -item.total, item.id)))
 

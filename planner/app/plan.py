@@ -115,7 +115,7 @@ def _freed(study: Study, problem: Problem, run: Run) -> Plan:
 def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:
     """The plan document of a choice, or the honest no."""
     if choice.status in ("infeasible", "unknown"):
-        removed, count = infeasible.removed(study, posed, choice)
+        removed, count = infeasible.removed(study, posed, choice.in_the_way)
         chosen = None
     else:
         removed, count = (), posed.evaluations

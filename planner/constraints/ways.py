@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.schema.choice import PoolDemand, Way
+from planner.schema.fleet import FleetDemand
 
 
-def ways_by_workload(demands: Iterable[PoolDemand]) -> dict[str, list[Way]]:
+def ways_by_workload(demands: Iterable[PoolDemand | FleetDemand]) -> dict[str, list[Way]]:
     """The ways for which each workload states demands, in a fixed order."""
     found: dict[str, set[Way]] = {}
     for demand in demands:

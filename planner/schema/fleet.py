@@ -24,6 +24,7 @@ from planner.schema.choice import (
     Share,
     Spares,
     Status,
+    Way,
 )
 
 Term = Literal["owned", "reserved", "on_demand", "spot"]
@@ -138,6 +139,11 @@ class FleetDemand:
     def pool(self) -> tuple[str, str]:
         """Workload and role."""
         return (self.workload, self.role)
+
+    @property
+    def way(self) -> Way:
+        """The way of serving that this demand belongs to."""
+        return "aggregated" if self.role == "serve" else "disaggregated"
 
     def in_period(self, period: int) -> PoolDemand:
         """The demand of one period (at level 1); that ``mix`` ties it to the others is not in it."""

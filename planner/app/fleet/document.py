@@ -14,6 +14,7 @@ from planner.app.fleet.bill import api_taken, orders, periods_taken, supply_take
 from planner.app.fleet.busiest import hours_to_lose
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.measured import measured_pools, measured_states
+from planner.app.fleet.not_taken import cannot_serve, next_best
 from planner.app.fleet.pools import FleetPool, fleet_pools
 from planner.app.fleet.predicted import predicted_pools
 from planner.app.fleet.remarks import fleet_warnings
@@ -22,15 +23,18 @@ from planner.app.fleet.states import fleet_states
 from planner.app.guardrails import guardrails, shared_guardrails
 from planner.app.measured_plan import MEASURED_CONFIDENCE
 from planner.app.pools_apart import pd_ratio
+from planner.app.reuse import sessions_taken
 from planner.app.run import Run
 from planner.app.states import service_states
 from planner.constraints.fleet_check import bill
+from planner.explain.ratio_steps import prefill_decode_steps
 from planner.explain.survival import survival
 from planner.performance.sizing import workload_sizing
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice
 from planner.schema.plan import ConstraintState, Guardrails, Objective, Plan, Pool, Provenance, Route
 from planner.schema.problem import Problem
+from planner.schema.reuse_state import SessionsTaken
 from planner.schema.sizing import WorkloadSizing
 
 
@@ -159,7 +163,7 @@ def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> t
 def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[str, Any]:
     question = case.question
     pools = fleet_pools(question, choice, [workload.name for workload in case.problem.workloads])
-    documents, states, limits = _described(case, pools, catalog)
+    documents, states, limits, sessions = _described(case, pools, catalog)
     taken = trap(question, choice, pools, tokens_per_h(case, with_input=False), case.carried)
     paid = bill(question, choice.periods)
     return {
@@ -168,6 +172,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "gpus": _most(paid.periods),
         "pd_ratio": pd_ratio(_while_apart(pools, documents)),
         "pools": documents,
+        "sessions": sessions,
         "routing": tuple(Route(**route.model_dump()) for route in routes(question, choice, pools)),
         "constraints": (*states, *fleet_states(question, choice)),
         "supply": supply_taken(question, choice),
@@ -177,6 +182,9 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "survives": survival(question, choice, headrooms(case.problem), hours_to_lose(choice)),
         "guardrails": shared_guardrails(limits),
         "guardrails_by_workload": limits,
+        "pd_steps": prefill_decode_steps(question, choice),
+        "runners_up": next_best(case, choice),
+        "why_not": cannot_serve(case),
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
     }
 
@@ -205,10 +213,10 @@ def _most(periods: Any) -> dict[str, int]:
 
 def _described(
     case: FleetCase, pools: tuple[FleetPool, ...], catalog: Catalog
-) -> tuple[tuple[Pool, ...], list[ConstraintState], Mapping[str, Guardrails]]:
-    """Documents of the pools, states of latency and memory, guardrails by workload."""
+) -> tuple[tuple[Pool, ...], list[ConstraintState], Mapping[str, Guardrails], tuple[SessionsTaken, ...]]:
+    """Documents of the pools, states of latency and memory, guardrails by workload, what sessions imply."""
     if case.posed is None:
-        return measured_pools(case, pools), measured_states(case, pools), {}
+        return measured_pools(case, pools), measured_states(case, pools), {}, ()
     documents, cases = predicted_pools(case, pools, catalog)
     served = {
         name: item
@@ -219,4 +227,6 @@ def _described(
         name: guardrails(item, [pool for pool in documents if pool.workload == name])
         for name, item in served.items()
     }
-    return documents, service_states(served, cases, documents), limits
+    first = {item.placed.workload: (item.evaluated, item.placed.configuration) for item in reversed(cases)}
+    sessions = sessions_taken({name: first[name] for name in served})
+    return documents, service_states(served, cases, documents), limits, sessions

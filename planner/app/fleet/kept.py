@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.document import fleet_document
-from planner.app.fleet.plan import FleetAnswer, answer_fleet, solved
+from planner.app.fleet.plan import FleetAnswer, answer_fleet
+from planner.app.fleet.search import solved
 from planner.app.run import Run
 from planner.app.study import Study
 from planner.schema.fleet import FleetChoice, FleetProblem

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
-from planner import numbers
 from planner.app.choosing import told_in_any_case
 from planner.app.fleet.case import FleetCase, measured_fleet, predicted_fleet
 from planner.app.fleet.class_mixes import settled
 from planner.app.fleet.document import fleet_document
+from planner.app.fleet.modes import mode_choices
+from planner.app.fleet.not_taken import removed
 from planner.app.fleet.rent import with_break_even
+from planner.app.fleet.search import solved
 from planner.app.fleet.shortage import shortage
 from planner.app.fleet.table_names import check_table_names
 from planner.app.fleet.tier_advice import tiers_taken
@@ -23,20 +26,14 @@ from planner.app.run import Run
 from planner.app.size import refuse_too_large
 from planner.app.study import NOTHING, Granted, Study
 from planner.candidates.market import find_id
-from planner.errors import InputError, SearchInterrupted
+from planner.errors import InputError
 from planner.schema.choice import Status
-from planner.schema.fleet import FleetChoice, FleetProblem, Progress
+from planner.schema.fleet import FleetChoice
 from planner.schema.fleet_answers import Today
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
-from planner.schema.reasons import Goal
-from planner.solver.fleet import solve_fleet
 
 _NONE = Fraction(0)
-_SEARCH_PART = 0.95
-"""Of the time that is left; the rest is for telling the answer."""
-_LEAST_S = 0.5
-"""For a search, even where reading and evaluating took all of the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +91,14 @@ def told_plan(study: Study, found: Answered, run: Run) -> Plan:
             update |= way_there(best.case.question, best.choice, today, plan)
         if best.choice.status == "infeasible" and not run.over:
             update["shortage"] = shortage(best.case, run)
+        if best.choice.status == "infeasible":
+            removals, looked_at = removed(study, best.case, best.choice)
+            made = plan.provenance.model_copy(update={"candidates": looked_at})
+            update |= {"removed": removals, "provenance": made}
+        elif best.case.question.periods == 1 and best.choice.value is not None and not run.over:
+            # Over many hours each question may take as long as the plan; `planner whatif` asks it there.
+            ask = partial(solved, run=run, goal="value")
+            update["mode_choice"] = mode_choices(best.case, best.choice, plan.pools, study.catalog, ask)
         if plan.api and not run.over:
             update["api"] = with_break_even(plan.api, best.case.question, run)
         return plan.model_copy(update=update)
@@ -149,44 +154,6 @@ def pose(
         case = measured_fleet(study, problem, replace(table, rows=rows), sizes, today_gpus)
     refuse_too_large(case.question, study.where)
     return case
-
-
-def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
-    """The answer under the limits of a run; ``part`` of the time that is left."""
-    limit_s = None if run.left_s is None else max(run.left_s * part * _SEARCH_PART, _LEAST_S)
-    if run.interrupted:
-        return FleetChoice("unknown")
-    try:
-        return solve_fleet(
-            question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
-        )
-    except SearchInterrupted as stopped:
-        best: FleetChoice = run.best_of(stopped)
-        return best
-
-
-def told(run: Run) -> Callable[[Progress], None] | None:
-    """What a search knows, told to whoever listens."""
-    listen = run.progress
-    if listen is None:
-        return None
-
-    def tell(now: Progress) -> None:
-        listen(now if isinstance(now, str) else in_words(now))
-
-    return tell
-
-
-def in_words(now: Progress) -> str:
-    """``choosing: 12 s, best 41.2, bound 40.9, gap 0.7 %``."""
-    parts = [f"choosing: {now.seconds:.0f} s"]
-    if now.value is not None:
-        parts.append(f"best {numbers.significant(now.value)}")
-    if now.lower_bound is not None:
-        parts.append(f"bound {numbers.significant(now.lower_bound)}")
-    if now.value and now.lower_bound is not None:
-        parts.append(f"gap {numbers.share((now.value - now.lower_bound) / now.value)}")
-    return ", ".join(parts)
 
 
 def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoice]:
