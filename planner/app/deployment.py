@@ -75,8 +75,7 @@ def deployment(
     """
     workload = _workload(plan, path, known, named)
     pools = tuple(pool for pool in plan.pools if pool.workload == workload)
-    alone = {**plan.inputs.problem, "workloads": [problem_value(plan, "workloads", workload)]}
-    inputs = plan.inputs.model_copy(update={"problem": alone})
+    inputs = plan.inputs.model_copy(update={"problem": _alone(plan, workload)})
     session = session_of(plan.model_copy(update={"inputs": inputs}), path, catalog, overlays)
     rate = observed_rate_rps(known)
     peak = peak_rps(plan, workload) or sum(
@@ -88,6 +87,14 @@ def deployment(
         bare = replace(bare, rate_rps=rate, rate_is_observed=True)
     seen = replace(bare, changes=_options(bare) | _margins(bare) | _observed(bare))
     return replace(seen, changes=seen.changes | _batch(seen))
+
+
+def _alone(plan: Plan, workload: str) -> dict[str, Any]:
+    """The plan's problem with one workload, without what is said about others."""
+    problem = {**plan.inputs.problem, "workloads": [problem_value(plan, "workloads", workload)]}
+    problem.pop("tiers", None)
+    problem["api"] = [one for one in problem.get("api", ()) if one["workload"] == workload]
+    return problem
 
 
 def observed_rate_rps(known: Known) -> float | None:

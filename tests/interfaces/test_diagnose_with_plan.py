@@ -201,3 +201,14 @@ def test_rules_explain_the_built_in_finding(capsys):
     assert "planned TTFT P99" in " ".join(capsys.readouterr().out.split())
     assert run(["rules", "list", "--json"]) == 0
     assert any(row["id"] == "re-size" for row in json.loads(capsys.readouterr().out))
+
+
+def test_one_model_of_a_tier_is_held_against_the_plan_of_both(tmp_path, capsys):
+    plan = tmp_path / "router.json"
+    assert run(["plan", str(ROOT / "problems" / "12-router.yaml"), "--out", str(plan)]) == 0
+    seen = ROOT / "problems" / "observations" / "12-experts-hot.yaml"
+    for workload in ("small", "large"):
+        capsys.readouterr()
+        asked = ["diagnose", "--observed", str(seen), "--plan", str(plan), "--workload", workload, "--json"]
+        assert run(asked) == 0
+        assert json.loads(capsys.readouterr().out)["findings"]
