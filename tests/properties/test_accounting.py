@@ -8,7 +8,7 @@ import pytest
 from documents import contradictions
 from solved_problems import catalog, random_problem, solved
 
-SEEDS = range(100, 124)
+SEEDS = [pytest.param(seed, marks=pytest.mark.xdist_group(f"accounting-{seed}")) for seed in range(100, 124)]
 STATISTICS = ("p50", "p90", "p95", "p99")
 HOURS_S = 3600
 near = pytest.approx
