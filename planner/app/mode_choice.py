@@ -93,7 +93,7 @@ def _entry(
         proved=other.status in ("optimal", "infeasible"),
         itl_p99_together_s=gaps[0] if np.isfinite(gaps[0]) else None,
         itl_p99_apart_s=gaps[1] if np.isfinite(gaps[1]) else None,
-        text=f"{_words(problem.limits.objective, taken, choice, other)} {_gap_words(taken, *gaps)}".strip(),
+        text=f"{_words(problem.limits.objective, taken, choice, other)} {gap_words(taken, *gaps)}".strip(),
     )
 
 
@@ -116,7 +116,8 @@ def _words(objective: Objective, taken: Way, own: Choice, other: Choice) -> str:
     return f"Served {words[taken]} the plan {verb} {texts[0]}, {words[_other(taken)]} {texts[1]}{dearer}."
 
 
-def _gap_words(taken: Way, together_s: float, apart_s: float) -> str:
+def gap_words(taken: Way, together_s: float, apart_s: float) -> str:
+    """What prompts in the steps of answers do to P99 between tokens; nothing where it is not known."""
     if not (np.isfinite(together_s) and np.isfinite(apart_s)):
         return ""
     mixed, alone = numbers.seconds(together_s), numbers.seconds(apart_s)

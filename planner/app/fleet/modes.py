@@ -12,7 +12,7 @@ from planner import numbers
 from planner.app.fleet.case import FleetCase
 from planner.app.fleet.pools import fleet_pools
 from planner.app.fleet.predicted import predicted_pools
-from planner.app.mode_choice import interference
+from planner.app.mode_choice import gap_words, interference
 from planner.constraints.ways import ways_by_workload
 from planner.schema.apart import ModeChoice
 from planner.schema.catalog_index import Catalog
@@ -28,7 +28,7 @@ def mode_choices(
     catalog: Catalog,
     ask: Callable[[FleetProblem], FleetChoice],
 ) -> tuple[ModeChoice, ...]:
-    """One entry for each workload that was searched in both ways and is served.
+    """One entry for each workload that was searched in both ways and is served; over one period.
 
     Args:
         case: the question that was answered.
@@ -39,13 +39,13 @@ def mode_choices(
     """
     problem, found = case.question, []
     for workload, offered in ways_by_workload(problem.demands).items():
-        used = _used(problem, choice, workload)
-        if len(offered) > 1 and used:
+        taken = _taken(problem, choice, workload)
+        if len(offered) > 1 and taken is not None:
             answers = {
-                way: choice if used == {way} else ask(only(problem, workload, way)) for way in get_args(Way)
+                way: choice if way == taken else ask(only(problem, workload, way)) for way in get_args(Way)
             }
             gaps = _gaps_s(case, choice, documents, catalog, workload)
-            found.append(_entry(problem, workload, choice, used, answers, gaps))
+            found.append(_entry(problem, workload, taken, answers, gaps))
     return tuple(found)
 
 
@@ -61,11 +61,13 @@ def _gaps_s(
     return interference(lambda _: part, cases, documents)(workload)
 
 
-def _used(problem: FleetProblem, choice: FleetChoice, workload: str) -> set[Way]:
-    """The ways in which a plan serves a workload over its periods."""
+def _taken(problem: FleetProblem, choice: FleetChoice, workload: str) -> Way | None:
+    """How a plan serves a workload; None where it has no replicas."""
     roles = {option.id: option.role for option in problem.options if option.workload == workload}
-    placed = {option for period in choice.periods for option, _ in period.counts if option in roles}
-    return {"aggregated" if roles[option] == "serve" else "disaggregated" for option in placed}
+    placed = {roles[option] for option, _ in choice.periods[0].counts if option in roles}
+    if not placed:
+        return None
+    return "aggregated" if "serve" in placed else "disaggregated"
 
 
 def only(problem: FleetProblem, workload: str, way: Way) -> FleetProblem:
@@ -78,17 +80,11 @@ def only(problem: FleetProblem, workload: str, way: Way) -> FleetProblem:
 def _entry(
     problem: FleetProblem,
     workload: str,
-    choice: FleetChoice,
-    used: set[Way],
+    taken: Way,
     answers: dict[Way, FleetChoice],
     gaps: tuple[float, float],
 ) -> ModeChoice:
-    costs = {
-        way: float(found.cost_usd / problem.periods) if found.value is not None else None
-        for way, found in answers.items()
-    }
-    taken: Way = "aggregated" if "aggregated" in used else "disaggregated"
-    words = _words(problem, taken, choice, answers) if len(used) == 1 else _by_hour(costs, choice, problem)
+    costs = {way: None if one.value is None else float(one.cost_usd) for way, one in answers.items()}
     return ModeChoice(
         workload=workload,
         chosen=taken,
@@ -97,50 +93,22 @@ def _entry(
         proved=all(found.status in ("optimal", "infeasible") for found in answers.values()),
         itl_p99_together_s=gaps[0] if np.isfinite(gaps[0]) else None,
         itl_p99_apart_s=gaps[1] if np.isfinite(gaps[1]) else None,
-        text=f"{words} {_gap_words(taken, *gaps)}".strip(),
+        text=f"{_words(problem.limits.objective, taken, answers)} {gap_words(taken, *gaps)}".strip(),
     )
 
 
-def _words(problem: FleetProblem, taken: Way, own: FleetChoice, answers: dict[Way, FleetChoice]) -> str:
+def _words(objective: Objective, taken: Way, answers: dict[Way, FleetChoice]) -> str:
     other_way: Way = "disaggregated" if taken == "aggregated" else "aggregated"
-    other = answers[other_way]
+    own, other = answers[taken], answers[other_way]
     if other.status == "infeasible":
         return f"Only {taken} serving keeps every limit."
     if own.value is None or other.value is None:
         return f"{taken.capitalize()}; no {other_way} plan was found in time."
-    verb, mine, others = _amounts(problem.limits.objective, own, other, problem.periods)
-    texts = [_text(problem.limits.objective, value) for value in (mine, others)]
+    if objective == "gpus":
+        verb, mine, others = "takes", float(own.value), float(other.value)
+        texts = [numbers.count(value, "GPU") for value in (mine, others)]
+    else:
+        verb, mine, others = "costs", float(own.cost_usd), float(other.cost_usd)
+        texts = [f"{numbers.usd(value)}/h" for value in (mine, others)]
     more = f" ({numbers.signed_share(others / mine - 1.0)})" if mine else ""
     return f"{taken.capitalize()} serving {verb} {texts[0]}, {other_way} {texts[1]}{more}."
-
-
-def _amounts(
-    objective: Objective, own: FleetChoice, other: FleetChoice, periods: int
-) -> tuple[str, float, float]:
-    """What is compared: GPUs where they are minimized, else money."""
-    if objective == "gpus":
-        return "takes", float((own.value or 0) / periods), float((other.value or 0) / periods)
-    return "costs", float(own.cost_usd / periods), float(other.cost_usd / periods)
-
-
-def _text(objective: Objective, value: float) -> str:
-    return numbers.count(round(value), "GPU") if objective == "gpus" else f"{numbers.usd(value)}/h"
-
-
-def _by_hour(costs: dict[Way, float | None], choice: FleetChoice, problem: FleetProblem) -> str:
-    """Of a plan that serves one way in some hours and the other way in others."""
-    mine = float(choice.cost_usd / problem.periods)
-    parts = [
-        f"{way} all day {numbers.usd(cost)}/h" if cost is not None else f"{way} all day: no plan"
-        for way, cost in costs.items()
-    ]
-    return f"Aggregated in some hours and disaggregated in others: {numbers.usd(mine)}/h; {', '.join(parts)}."
-
-
-def _gap_words(taken: Way, mixed_s: float, alone_s: float) -> str:
-    if not (np.isfinite(mixed_s) and np.isfinite(alone_s)):
-        return ""
-    mixed, alone = numbers.seconds(mixed_s), numbers.seconds(alone_s)
-    if taken == "disaggregated":
-        return f"P99 between tokens is {alone}; with prompts in the same steps it would be {mixed}."
-    return f"P99 between tokens is {mixed}; without prompts in the same steps it would be {alone}."
