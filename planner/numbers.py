@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 
 HOURS_PER_MONTH = 730
 """The cloud's month: 8760 h / 12."""
@@ -13,6 +15,12 @@ _TIMES_S = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"
 _SIZES_BYTES = (
     (2.0**50, "PiB"), (2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"),
 )  # fmt: skip
+_UP = Context(prec=15, rounding=ROUND_CEILING)
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """A fraction as a decimal; one that never ends is rounded up at the 15th digit."""
+    return _UP.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from planner.app.study import Study
 from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
+from planner.planning.posing.study import Study
 from planner.schema.problem import Problem
 
 FLEETS = (

@@ -11,6 +11,22 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile("same")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from together import Together
+
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False
+    return Together(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    from together import longest_first
+
+    items.sort(key=longest_first)
+
+
 def _memory(weights, kv_cache, activations, framework, free, adapters=0.0):
     parts = {
         "weights": weights,
@@ -158,7 +174,7 @@ CHAT_PLAN = {
     ],
     "warnings": ["The price of h100-sxm is older than 90 days."],
     "provenance": {
-        "planner": "0.1.0",
+        "planner": "0.2.0",
         "seed": 0,
         "solver": "OR-Tools CP-SAT 9.15",
         "confidence": 0.8,

@@ -4,6 +4,7 @@ import itertools
 from collections import defaultdict
 
 from ortools.linear_solver import pywraplp
+from plan_limits import plain
 
 
 class Direct:
@@ -180,7 +181,7 @@ class Direct:
             self.s.Add(self.s.Sum(terms) <= self.s.Sum(given))
 
     def _limits(self):  # noqa: C901 one sentence after the other
-        p, s, limits = self.p, self.s, self.p.limits
+        p, s, limits = self.p, self.s, plain(self.p.limits)
         options = {o.id: o for o in p.options}
         cost, power, gpus = [], [], []
         for t in range(p.periods):
@@ -218,6 +219,10 @@ class Direct:
             watts = s.Sum([float(options[o].power_w) * n for (u, o, _), n in self.n.items() if u == t])
             if limits.power_w is not None:
                 s.Add(watts <= float(limits.power_w))
+            for workload, count in limits.max_replicas.items():
+                running = [n for (u, o, _), n in self.n.items()
+                           if u == t and workload in ("", options[o].workload)]  # fmt: skip
+                s.Add(s.Sum(running) <= count)
             for budget in limits.budgets:
                 if budget.every_period:
                     s.Add(s.Sum(spent) <= float(budget.usd_per_h))

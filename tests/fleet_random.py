@@ -3,18 +3,17 @@
 import random
 from fractions import Fraction
 
+from plan_limits import budget_row, plan_limits, quota_row
+
 from planner.schema.choice import Coupling, Option, Spares
 from planner.schema.fleet import (
     Api,
-    Budget,
     Changes,
     Deferrable,
     FleetDemand,
-    FleetLimits,
     FleetProblem,
     Host,
     Line,
-    Quota,
     Site,
     StartCharge,
 )
@@ -108,15 +107,16 @@ def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis)
 def _limits(r, lines, hosts):
     quotas, budgets, changes = (), (), None
     if r.random() < 0.2:
-        quotas = (Quota("quota:q", tuple(line.id for line in lines[::2]), r.randint(2, 12)),)
+        quotas = (quota_row("quota:q", tuple(line.id for line in lines[::2]), r.randint(2, 12)),)
     if r.random() < 0.2:
-        budgets = (Budget("budget", Fraction(r.randint(30, 200)), r.random() < 0.5),)
+        budgets = (budget_row("budget", Fraction(r.randint(30, 200)), r.random() < 0.5),)
     if r.random() < 0.15:
         changes = Changes({hosts[0].gpu: r.randint(0, 8)}, r.randint(4, 20))
-    return FleetLimits(
+    return plan_limits(
         {hosts[-1].gpu: r.randint(2, 16)} if r.random() < 0.2 else {},
         quotas, budgets, r.randint(6, 30) if r.random() < 0.2 else None,
         Fraction(r.randint(10, 60)) if r.random() < 0.15 else None, changes,
         r.choice(["cost", "cost", "cost", "gpus", "power"]),
         (hosts[0].gpu,) if r.random() < 0.15 else (),
+        {"": r.randint(3, 20)} if r.random() < 0.15 else None,
     )  # fmt: skip

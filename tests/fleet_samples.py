@@ -4,8 +4,10 @@ import math
 import random
 from fractions import Fraction
 
+from plan_limits import plan_limits, quota_row
+
 from planner.schema.choice import Option, Spares
-from planner.schema.fleet import FleetDemand, FleetLimits, FleetProblem, Host, Line, Quota, Site, StartCharge
+from planner.schema.fleet import FleetDemand, FleetProblem, Host, Line, Site, StartCharge
 
 TERMS = {"owned": 0.25, "reserved": 0.6, "on_demand": 1.0, "spot": 0.5}
 """Price against on demand."""
@@ -84,7 +86,7 @@ def fleet(
         )
     total = round(workloads * mean_gpus)
     quotas = tuple(
-        Quota(f"quota:q{k}", tuple(line.id for line in lines if int(line.gpu[3:]) % 2 == k), total)
+        quota_row(f"quota:q{k}", tuple(line.id for line in lines if int(line.gpu[3:]) % 2 == k), total)
         for k in range(2)
     )
     starts = ()
@@ -96,7 +98,7 @@ def fleet(
         )
     return FleetProblem(
         periods, tuple(options), tuple(hosts), tuple(lines), tuple(demands),
-        limits or FleetLimits(quotas=quotas), starts=starts,
+        limits or plan_limits(quotas=quotas), starts=starts,
     )  # fmt: skip
 
 

@@ -6,20 +6,19 @@ import itertools
 from collections import defaultdict
 from fractions import Fraction
 
+from plan_limits import budget_row, plain, plan_limits, quota_row
+
 from planner.constraints.fleet_check import bill, broken
 from planner.schema.choice import Option, Share, Spares
 from planner.schema.fleet import (
     Api,
-    Budget,
     Changes,
     FleetChoice,
     FleetDemand,
-    FleetLimits,
     FleetProblem,
     Host,
     Line,
     PeriodChoice,
-    Quota,
     Site,
     StartCharge,
 )
@@ -47,7 +46,7 @@ def _affordable(question, total):
         max(spent) <= budget.usd_per_h
         if budget.every_period
         else sum(spent) <= budget.usd_per_h * question.periods
-        for budget in question.limits.budgets
+        for budget in plain(question.limits).budgets
     )
 
 
@@ -75,7 +74,8 @@ def _rows(question, t):
         if shares is None:
             continue
         power = sum((o.power_w * n for o, n in used), F(0))
-        if question.limits.power_w is not None and power > question.limits.power_w:
+        watts = plain(question.limits).power_w
+        if watts is not None and power > watts:
             continue
         for placed, bought in _bought(question, used):
             if _allowed(question, bought):
@@ -132,7 +132,7 @@ def _split(question, place, gpus):
 
 
 def _allowed(question, bought):
-    gpus, limits = defaultdict(int), question.limits
+    gpus, limits = defaultdict(int), plain(question.limits)
     for line in question.lines:
         gpus[line.gpu] += bought.get(line.id, 0)
     if any(
@@ -179,7 +179,7 @@ def fleet(options, lines, demands, limits=None, **more):
     hosts = tuple(Host(name, name, unit if unit > 1 else None) for name, unit in units.items())
     periods = len(demands[0].demand_rps)
     return FleetProblem(
-        periods, tuple(options), hosts, tuple(lines), tuple(demands), limits or FleetLimits(), **more
+        periods, tuple(options), hosts, tuple(lines), tuple(demands), limits or plan_limits(), **more
     )
 
 
@@ -194,9 +194,11 @@ def random_fleet(rng, periods, tight=True):
     spares = Spares("replicas", rng.choice([0, 0, 1]))
     rates = [rng.randint(2, 9 if tight else 6) for _ in range(periods)]
     demand = need(*rates, spares=spares, min_replicas=rng.choice([1, 2]), max_utilization=F(9, 10))
-    limits = FleetLimits(
+    limits = plan_limits(
         stock_gpus={"g": rng.randint(0, 4)} if rng.random() < 0.6 else {},
-        quotas=(Quota("quota:p", ("g/owned", lines[1].id), rng.randint(1, 4)),) if rng.random() < 0.5 else (),
+        quotas=(quota_row("quota:p", ("g/owned", lines[1].id), rng.randint(1, 4)),)
+        if rng.random() < 0.5
+        else (),
         budgets=tuple(_random_budgets(rng, tight)),
         max_gpus=rng.randint(1, 8) if rng.random() < 0.5 else None,
         power_w=F(rng.randint(2, 12) * 100) if rng.random() < 0.5 else None,
@@ -209,6 +211,6 @@ def random_fleet(rng, periods, tight=True):
 
 def _random_budgets(rng, tight):
     if rng.random() < 0.6:
-        yield Budget("budget", F(rng.randint(1, 14 if tight else 40)), every_period=rng.random() < 0.7)
+        yield budget_row("budget", F(rng.randint(1, 14 if tight else 40)), every_period=rng.random() < 0.7)
     if rng.random() < 0.3:
-        yield Budget("budget:month", F(rng.randint(2, 14 if tight else 40)), every_period=False)
+        yield budget_row("budget:month", F(rng.randint(2, 14 if tight else 40)), every_period=False)

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from planner.performance.memory_fit import Fill
 from planner.performance.open_load import LoadPolicy, Replicas
 from planner.performance.traffic import traffic
 from planner.schema.catalog import AcceleratorCompute, AcceleratorLink, AcceleratorMemory
@@ -59,6 +60,7 @@ CARD = samples.accelerator(
 )
 NUMBERS = samples.calibration(overlap_exponent=1.22, memory_efficiency=0.9, kv_efficiency=0.9)
 
+FILL = Fill(overflow_fraction=0.01)
 MEDIANS = LoadPolicy(
     slot_z_score=3.09,
     step_factor_ratio=1.0,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from one_hour import solve
+
 from planner.schema.choice import Coupling
-from planner.solver.solve import solve
 
 
 class QuestionAsker:

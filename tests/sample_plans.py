@@ -1,4 +1,4 @@
-"""The sample problems and their plans, each solved once in a process; their tests stay in one process."""
+"""The sample problems and their plans, each solved once in a process; see `together`."""
 
 import functools
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 import planner
 
 PROBLEMS = sorted((Path(__file__).parents[1] / "problems").glob("*.yaml"))
-EACH = [pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group(path.stem)) for path in PROBLEMS]
-"""Parameters: with `--dist loadgroup` the tests of one problem share its plan."""
+EACH = [pytest.param(path, id=path.stem) for path in PROBLEMS]
+"""Parameters: `make test` runs all tests of one problem in one process."""
 
 
 @functools.cache

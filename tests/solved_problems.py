@@ -7,11 +7,11 @@ import random
 from pathlib import Path
 
 from planner.app.plan import answered
-from planner.app.run import Run
-from planner.app.study import Study
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
+from planner.planning.posing.study import Study
+from planner.planning.run import Run
 
 MODELS = [
     "llama-3.1-8b", "llama-3.3-70b", "qwen3-32b", "mixtral-8x7b", "gpt-oss-120b", "gemma-3-27b",

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from planner import numbers
-from planner.app.benchmark_checks import has_ttft, load_text
-from planner.app.benchmark_runs import WHERE, Flags, Run, Runs, resolve
-from planner.app.measured_rows import measured_rows
-from planner.app.requests import Names
 from planner.app.validate import predict
+from planner.calibration.benchmark_checks import has_ttft, load_text
+from planner.calibration.benchmark_runs import WHERE, Flags, Run, Runs, resolve
+from planner.calibration.measured_rows import measured_rows
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.benchmarks import read_benchmarks
 from planner.loaders.catalog import load_catalog
@@ -24,6 +23,7 @@ from planner.loaders.write import entry_yaml
 from planner.performance.shrinkage import SharedFactor, Spread, shared_factor, untouched
 from planner.performance.spread import class_sigma_log, known_sigma_log
 from planner.physics.arrays import FloatArray, IntArray
+from planner.planning.requests import Names
 from planner.schema.benchmark import BenchmarkPoint, Calibrated, CalibratedRow, FactorChange
 from planner.schema.catalog import Calibration, SourceText, UserFactor, UserFactors
 from planner.schema.catalog_index import FOLDERS

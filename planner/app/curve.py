@@ -18,12 +18,12 @@ from planner.app.one_configuration import (
     option_text,
     rule_title,
 )
-from planner.app.pools import latency_document, memory_document
 from planner.errors import input_error
 from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
 from planner.performance.load import Load, LoadPolicy, Replicas
 from planner.performance.replica import replicas
 from planner.performance.user_factors import evidence, sigma_log
+from planner.planning.documents.pool_document import latency_document, memory_document
 from planner.schema.candidates import FloatArray
 from planner.schema.plan import Curve, CurvePoint
 from planner.schema.traffic import Traffic

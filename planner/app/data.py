@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from planner.app.case import read_model
 from planner.errors import input_error, nearest
 from planner.loaders.catalog import load_catalog
 from planner.loaders.files_out import check_target, write_whole
 from planner.loaders.metric_names import load_metric_names
 from planner.loaders.write import model_yaml
+from planner.planning.workload.case import read_model
 from planner.schema.catalog import Accelerator, Model
 from planner.schema.catalog_index import Catalog
 from planner.steptime.catalog_facts import accelerator_document, model_document

@@ -10,7 +10,7 @@ from typing import Any
 
 from planner import units
 from planner.app.explain_plan import session_of
-from planner.app.session import Session
+from planner.app.loaded_problem import LoadedProblem
 from planner.errors import InputError, input_error, nearest
 from planner.explain.problem_values import overridable, peak_rps, problem_value, sizing_of, workload_names
 from planner.schema.catalog_index import Catalog
@@ -34,7 +34,7 @@ class Deployment:
     """One workload of a plan, and how it runs now."""
 
     plan: Plan
-    session: Session
+    session: LoadedProblem
     """The plan's problem with this workload alone."""
     workload: str
     pools: tuple[Pool, ...]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.app.efficiency_of import efficiency_of
 from planner.app.one_configuration import (
     Asked,
     Built,
@@ -17,14 +18,14 @@ from planner.app.one_configuration import (
     option_text,
     rule_title,
 )
-from planner.app.pools import latency_document, memory_document
 from planner.candidates.attributes import unpacked, weights_native
 from planner.candidates.market import lots as market_lots
-from planner.explain.single import bought
+from planner.candidates.replica_cost import bought
 from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
 from planner.performance.open_load import Load, concurrency_at_cap
 from planner.performance.replica import cold_start_seconds, replicas
 from planner.performance.user_factors import evidence, sigma_log, user_factor
+from planner.planning.documents.pool_document import latency_document, memory_document
 from planner.schema.choice import Option, Supply
 from planner.schema.configuration import Configuration
 from planner.schema.plan import Estimate
@@ -159,6 +160,7 @@ def _document(
         usd_per_million_output_tokens=cost / (output * _HOUR_S) * _MILLION if cost and output > 0.0 else None,
         cold_start_s=cold_start_seconds(item, account, 0, storage) if storage else None,
         host_memory_bytes=float(account.host_bytes[0]),
+        efficiency=efficiency_of(item, built.specs, asked.traffic, load, cost),
         uncertainty=sigma_log(item),
         evidence=evidence(item),
         warnings=tuple(warnings),

@@ -9,18 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from planner import numbers
-from planner.app.case import find_model
-from planner.app.pools import memory_document
-from planner.app.requests import Names
 from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.market import lots as market_lots
+from planner.candidates.replica_cost import bought
 from planner.candidates.space import search_space
 from planner.constraints import planning_rules
 from planner.errors import input_error
-from planner.explain.single import bought
 from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
-from planner.performance.replica import MemoryFit, memory_fit, specifications
+from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
+from planner.performance.replica import specifications
+from planner.performance.running import all_of
+from planner.planning.documents.pool_document import memory_document
+from planner.planning.requests import Names
+from planner.planning.workload.case import find_model, policy_of
 from planner.schema.candidates import BoolArray, Candidates, IntArray, Lot
 from planner.schema.choice import Option, Supply
 from planner.schema.configuration import Configuration
@@ -77,15 +79,16 @@ def fit(
     )
     facts = model_facts(entry)
     space = search_space(workload, entry, facts, found_engine, fleet, Search(), catalog, paced=False)
-    traffic = _traffic(context_tokens)
+    traffic, fill = _traffic(context_tokens), Fill(policy_of(catalog).kv_overflow_fraction)
 
     def holds(items: Sequence[Configuration]) -> IntArray:
-        return memory_fit(specifications(items), traffic, _HEADROOM_FRACTION, 0.0).max_sequences
+        return memory_fit(specifications(items), traffic, _HEADROOM_FRACTION, 0.0, fill).max_sequences
 
     candidates = enumerate_candidates(space, lots, holds)
     if not len(candidates):
         return Fit(model=entry.id, context_tokens=context_tokens, concurrency=concurrency, rows=())
-    memory = memory_fit(specifications(candidates.configurations), traffic, _HEADROOM_FRACTION, 0.0)
+    specs = specifications(candidates.configurations)
+    memory = memory_fit(specs, traffic, _HEADROOM_FRACTION, 0.0, fill)
     refused = planning_rules.refusals(rules, candidates.attributes)
     bits = {**refused, "vram": memory.max_sequences < concurrency}
     kept = ~np.any(list(bits.values()), axis=0)
@@ -185,6 +188,7 @@ def _traffic(context_tokens: int) -> Traffic:
         input_p99_tokens=float(context_tokens),
         output_p99_tokens=1.0,
         kv_tokens=context_tokens,
+        running=all_of(context_tokens),
         cached_fraction=0.0,
         arrival_scv_ratio=1.0,
     )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+
 from planner import numbers, units
-from planner.app.case import find_model, policy_of
-from planner.app.requests import Names, with_utilization
 from planner.candidates.enumerate import enumerate_candidates, heads_divide
 from planner.candidates.market import lots as market_lots
 from planner.candidates.space import search_space
@@ -18,8 +18,12 @@ from planner.errors import Fault
 from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
 from planner.performance.load import LoadPolicy
-from planner.performance.replica import MemoryFit, memory_fit, specifications
+from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
+from planner.performance.replica import specifications
+from planner.performance.running import all_of
 from planner.performance.traffic import traffic as traffic_of
+from planner.planning.requests import Names, with_utilization
+from planner.planning.workload.case import find_model, policy_of
 from planner.queueing.lengths import normal_score
 from planner.schema.candidates import Candidates, IntArray, Lot
 from planner.schema.catalog import Accelerator, Engine, Model
@@ -114,7 +118,7 @@ def ask(
     )
     assert workload.lengths is not None
     policy = policy_of(catalog)
-    sized = traffic_of(workload, workload.lengths, None, 0, policy.kv_tail_fraction)
+    sized = traffic_of(workload, workload.lengths, None, 0, policy.longest_request_fraction)
     return Asked(
         catalog,
         entry,
@@ -132,10 +136,10 @@ def ask(
 
 
 def _longer(traffic: Traffic, context: int | None) -> Traffic:
-    """Traffic whose KV is sized for a stated context."""
+    """Traffic whose KV is sized for a stated context in every request."""
     if context is None:
         return traffic
-    return replace(traffic, kv_tokens=max(context, traffic.kv_tokens))
+    return replace(traffic, kv_tokens=max(context, traffic.kv_tokens), running=all_of(context))
 
 
 def option_text(asked: Asked) -> str:
@@ -172,7 +176,7 @@ def build(asked: Asked, overlays: tuple[Path, ...]) -> Built | None:
     )
 
     def holds(items: Sequence[Configuration]) -> IntArray:
-        return memory_fit(specifications(items), asked.traffic, 0.0, 0.0).max_sequences
+        return _fit(asked, specifications(items)).max_sequences
 
     candidates = enumerate_candidates(space, [_lot(asked)], holds)
     if not len(candidates):
@@ -183,9 +187,14 @@ def build(asked: Asked, overlays: tuple[Path, ...]) -> Built | None:
     return Built(
         candidates,
         specs,
-        memory_fit(specs, asked.traffic, 0.0, 0.0),
+        _fit(asked, specs),
         tuple(name for name, bit in bits.items() if bit[0]),
     )
+
+
+def _fit(asked: Asked, specs: StepSpecs, planned: IntArray | None = None) -> MemoryFit:
+    fill = Fill(asked.policy.kv_overflow_fraction)
+    return memory_fit(specs, asked.traffic, 0.0, 0.0, fill, planned=planned)
 
 
 def cannot_run(
@@ -207,15 +216,9 @@ def cannot_run(
     fit = built.fit
     wanted = max_batch or 1
     if fit.max_sequences[0] < wanted:
-        account = fit.account
-        resident = float(
-            account.weights_bytes[0]
-            + account.activations_bytes[0]
-            + account.framework_bytes[0]
-            + account.adapters_bytes[0]
-        )
-        ranks = asked.attention_dp
-        need = resident + float(fit.kv_bytes(-(-wanted // ranks))[0])
+        per_rank = float(-(-wanted // asked.attention_dp))
+        told = _fit(asked, built.specs, np.array([wanted]))
+        need = float((told.account.resident_bytes + told.need.bytes_of(per_rank))[0])
         usable = float(built.specs.capacity_bytes[0] * built.specs.engine_utilization[0])
         text = f"{numbers.count(wanted, 'sequence')} of {asked.traffic.kv_tokens:,} tokens on one GPU"
         if need > usable:

@@ -6,19 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from planner.app.fleet.shape import is_fleet
 from planner.errors import Fault, InputError, StoppedError, input_error, nearest
 from planner.explain.front import axis_value
+from planner.planning.asking.front import FrontAxis, fleet_front
+from planner.planning.asking.kept import kept
 from planner.schema.answers import Plans
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 from planner.schema.slo import METRICS, Slo
 
 if TYPE_CHECKING:
-    from planner.app.run import Run
-    from planner.app.session import Session
+    from planner.app.loaded_problem import LoadedProblem
+    from planner.planning.run import Run
 
 FLEET_AXES = ("cost", "gpus", "power", "providers")
 """Of fleets: found exactly, without walking."""
@@ -58,7 +59,7 @@ class Axis:
 
 
 def pareto(
-    session: Session, axes: Sequence[str], run: Run, max_cost_ratio: float | None = MAX_COST_RATIO
+    session: LoadedProblem, axes: Sequence[str], run: Run, max_cost_ratio: float | None = MAX_COST_RATIO
 ) -> Plans:
     """Plans of which none is at least as good as another on every axis and better on one.
 
@@ -82,10 +83,8 @@ def pareto(
         _refuse_powerless(session)
         session = session.by_power()
     ratio = max_cost_ratio if "cost" in axes else None
-    if is_fleet(session.problem) and set(axes) <= set(FLEET_AXES) and len(axes) > 1:
-        from planner.app.fleet.several_plans import front_of_fleet
-
-        return front_of_fleet(session, axes, run, ratio)
+    if set(axes) <= set(FLEET_AXES) and len(axes) > 1:
+        return _exact(session, axes, run, ratio)
     chosen = _axes(session, axes)
     objectives = [axis for axis in chosen if axis.name in _OBJECTIVES]
     first = next((axis for axis in objectives if axis.name == "cost"), objectives[0])
@@ -102,10 +101,23 @@ def pareto(
     )
 
 
+def _exact(session: LoadedProblem, axes: Sequence[str], run: Run, ratio: float | None) -> Plans:
+    """The front over cost, gpus, power and providers, or some of them."""
+    ready = kept(session.study, session.problem, run)
+    chosen = [cast("FrontAxis", axis) for axis in axes]
+    try:
+        found = fleet_front(ready.case.question, chosen, ready.solve, max_cost_ratio=ratio)
+    except StoppedError:
+        found = ready.alone()
+    plans = ready.documents(found)
+    complete = found.exhausted and len(plans) == len(found.choices)
+    return Plans(plans=plans, axes=tuple(axes), max_cost_ratio=ratio, complete=complete)
+
+
 class _Walk:
     """Plans found so far, by the bounds that they were asked under."""
 
-    def __init__(self, session: Session, first: Axis, run: Run, max_cost_ratio: float | None) -> None:
+    def __init__(self, session: LoadedProblem, first: Axis, run: Run, max_cost_ratio: float | None) -> None:
         self.session, self.first, self.run, self.ratio = session, first, run, max_cost_ratio
         self.exact = session.problem.workers is not None
         self.found: list[Plan] = []
@@ -213,7 +225,7 @@ def _objective(problem: Problem, name: str) -> Axis:
     return Axis(name, {"fleet.max_power": fleet.max_power} if name == "power" else {})
 
 
-def _axes(session: Session, names: Sequence[str]) -> list[Axis]:
+def _axes(session: LoadedProblem, names: Sequence[str]) -> list[Axis]:
     known = [*_OBJECTIVES, *METRICS]
     faults, chosen = [], []
     for name in names:
@@ -238,7 +250,7 @@ def _axes(session: Session, names: Sequence[str]) -> list[Axis]:
     return chosen
 
 
-def _refuse_powerless(session: Session) -> None:
+def _refuse_powerless(session: LoadedProblem) -> None:
     if session.problem.workers is not None:
         raise input_error(
             "--axes", "", '"power"', "cost, gpus or a latency: a table of workers states no power"

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from planner.app import free_demand, infeasible, measured_plan
-from planner.app.choosing import choose, told_in_any_case
-from planner.app.chosen import chosen_of
-from planner.app.document import document, inputs
-from planner.app.fleet.shape import is_fleet
-from planner.app.run import Run
-from planner.app.size import refuse_too_large
-from planner.app.study import Posed, Study
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 from planner.loaders.files import name_of
 from planner.loaders.named_files import roots
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
-from planner.performance.measured import measured_case
+from planner.planning.answering import free_demand
+from planner.planning.answering.fleet_plan import fleet_plan, posed_settings
+from planner.planning.documents.document import inputs
+from planner.planning.posing.study import Study
+from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
-from planner.schema.choice import Choice
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
@@ -78,57 +73,18 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
 
 
 def _answered(study: Study, problem: Problem, run: Run) -> Plan:
-    """Enumerate, evaluate, judge, choose, check, explain."""
     if free_demand.is_free(problem):
         return _freed(study, problem, run)
-    if is_fleet(problem):
-        from planner.app.fleet.plan import fleet_plan
-
-        return fleet_plan(study, problem, run)
-    if problem.workers is not None:
-        return measured_plan.plan_from_table(problem, study.folder, study.catalog, run, study.where)
-    with run.step("evaluate", "evaluating configurations"):
-        posed = study.pose(problem)
-    refuse_too_large(posed.question, study.where)
-    with run.step("solve", "choosing and proving"):
-        choice = choose(posed.question, run)
-    with run.step("explain", "explaining"):
-        return told_in_any_case(run, lambda: documented(study, posed, choice, run))
+    return fleet_plan(study, problem, run)
 
 
 def _freed(study: Study, problem: Problem, run: Run) -> Plan:
     """The plan with the most output for the money: its rate is found first, then planned for."""
-    free_demand.refuse_unclear(problem, is_fleet(problem))
+    free_demand.refuse_unclear(problem)
     modes = problem.search.model_copy(update={"modes": ("aggregated",)})
     rated = free_demand.at_one_rps(problem).model_copy(update={"search": modes})
-    if problem.workers is None:
-        question = study.pose(rated).question
-    else:
-        table, sizes = measured_plan.read_table(problem, study.folder, study.catalog)
-        question = measured_case(rated, table, sizes).problem
+    question = posed_settings(study, rated)[1][0][1].question
     best = free_demand.at_best_rate(rated, question)
     found = answered(study, rated if best is None else best, run)
     asked = inputs(problem, study.catalog, study.folder)
     return found.model_copy(update={"inputs": asked})
-
-
-def documented(study: Study, posed: Posed, choice: Choice, run: Run) -> Plan:
-    """The plan document of a choice, or the honest no."""
-    if choice.status in ("infeasible", "unknown"):
-        removed, count = infeasible.removed(study, posed, choice.in_the_way)
-        chosen = None
-    else:
-        removed, count = (), posed.evaluations
-        chosen = chosen_of(posed)
-    return document(
-        posed.problem,
-        study.catalog,
-        posed.cases,
-        run,
-        choice,
-        chosen,
-        removed,
-        count,
-        study.folder,
-        posed.aside,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.app.rules import rules_list, rules_show
+from planner.constraints.plan.registry import PLAN_LIMITS
 from planner.constraints.registry import CANDIDATE_CONSTRAINTS
 from planner.loaders.catalog import load_catalog
 from planner.report.reference import markdown
@@ -10,13 +11,14 @@ from planner.schema.problem import Problem
 
 
 def reference() -> str:
-    """Keys of the problem file, constraints, rules and judgement, as Markdown."""
+    """Keys of the problem file, constraints, limits, rules and judgement, as Markdown."""
     catalog = load_catalog()
     entries = (catalog.find("judgement", name) for name in ("planning", "serving-options"))
     judgement = {name: value for entry in entries for name, value in entry.parameters.items()}
     return markdown(
         Problem.model_json_schema(),
         [(f"`{item.id}:W`", item.title, item.unit, item.source) for item in CANDIDATE_CONSTRAINTS],
+        [(f"`{item.form}`", item.meaning, item.unit, item.source) for item in PLAN_LIMITS],
         [rules_show(str(rule["id"])) for rule in rules_list() if rule["kind"] == "planning"],
         [
             (

@@ -4,70 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.app.asker import MeasuredAsker, PredictedAsker, ProblemAsker
-from planner.app.choosing import unfinished
-from planner.app.fleet.shape import is_fleet
-from planner.app.measured_plan import read_table
 from planner.errors import StoppedError
-from planner.explain.conflicts import minimal_conflicts
-from planner.explain.oracle import Oracle
-from planner.explain.prices import prices
-from planner.explain.relaxations import relaxations
+from planner.planning.answering.fleet_plan import answer_fleet, told_plan
+from planner.planning.asking.oracle import asker_of_fleet
+from planner.planning.asking.reasons import fleet_reasons
+from planner.planning.told import told_in_any_case, unfinished
 from planner.schema.plan import Plan
 
 if TYPE_CHECKING:
-    from planner.app.run import Run
-    from planner.app.session import Session
+    from planner.app.loaded_problem import LoadedProblem
+    from planner.planning.run import Run
 
 
-_GIVEN = (
-    "no limit that somebody could grant is in the way: what is given is, such as demand, spares, the shape "
-    "of the model, or KV formats of prefill and decode options that do not fit each other"
-)
-
-
-def relax(session: Session, run: Run) -> Plan:
+def relax(session: LoadedProblem, run: Run) -> Plan:
     """The plan with its conflicts and relaxations where there is none, or the price of every limit."""
-    if is_fleet(session.problem):
-        from planner.app.fleet.ask import relax_fleet
-
-        return relax_fleet(session, run)
-    plan = session.plan(run.part(2))
-    try:
-        return with_reasons(session, plan, run.part(1))
-    except StoppedError:
-        return unfinished(plan)
-
-
-def with_reasons(session: Session, plan: Plan, run: Run) -> Plan:
-    """A plan document with the reasons that its status calls for."""
+    first = run.part(2)
+    found = answer_fleet(session.study, session.problem, first)
+    plan = told_in_any_case(first, lambda: told_plan(session.study, found, first))
     if plan.status == "unknown":
         return plan
-    oracle = Oracle(asker_of(session, run))
-    if plan.status != "infeasible":
-        with run.step("prices", "pricing every limit"):
-            return plan.model_copy(update={"prices": prices(oracle, oracle.ask({}, "value"))})
-    with run.step("conflicts", "finding what stands in the way"):
-        conflicts = minimal_conflicts(oracle)
-    with run.step("relaxations", "finding the smallest ways out"):
-        ways = relaxations(oracle, conflicts)
-    found: dict[str, object] = {
-        "conflicts": conflicts.sets,
-        "conflicts_complete": conflicts.complete,
-        "relaxations": ways,
-    }
-    if conflicts.given:
-        found["warnings"] = (*plan.warnings, _GIVEN)
-    return plan.model_copy(update=found)
-
-
-def asker_of(session: Session, run: Run) -> ProblemAsker:
-    """The problem as something that can be asked again.
-
-    Raises:
-        InputError: everything wrong with its table of workers.
-    """
-    if session.problem.workers is None:
-        return PredictedAsker(session.study, session.problem, run)
-    table, sizes = read_table(session.problem, session.folder, session.catalog)
-    return MeasuredAsker(session.problem, table, sizes, run)
+    try:
+        rest = run.part(1)
+        asker = asker_of_fleet(session.study, found, rest)
+        return fleet_reasons(asker.limits, asker, plan, rest)
+    except StoppedError:
+        return unfinished(plan)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.app.measured_rows import MeasuredRows, measured_rows
+from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
 from planner.performance.row_queues import predict_queues

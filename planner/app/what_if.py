@@ -12,14 +12,14 @@ from planner.explain.difference import difference
 from planner.schema.answers import Sweep, SweepRow, WhatIf
 
 if TYPE_CHECKING:
-    from planner.app.run import Run
-    from planner.app.session import Session
+    from planner.app.loaded_problem import LoadedProblem
+    from planner.planning.run import Run
 
 MOST_ROWS = 1000
 """Combinations of one sweep."""
 
 
-def what_if(session: Session, changes: Mapping[str, Any], run: Run) -> WhatIf:
+def what_if(session: LoadedProblem, changes: Mapping[str, Any], run: Run) -> WhatIf:
     """The plan before and after changes by path.
 
     Raises:
@@ -31,7 +31,7 @@ def what_if(session: Session, changes: Mapping[str, Any], run: Run) -> WhatIf:
     return WhatIf(before=before, after=after, difference=difference(before, after))
 
 
-def sweep(session: Session, axes: Mapping[str, Sequence[Any]], run: Run) -> Sweep:
+def sweep(session: LoadedProblem, axes: Mapping[str, Sequence[Any]], run: Run) -> Sweep:
     """The plan at every combination of values; every combination is checked before the first is planned.
 
     Each takes its part of the time that is left. Those that the time does not suffice for are left out.

@@ -95,7 +95,8 @@ def class_options(
 ) -> dict[str, tuple[Option, Placed]]:
     """Options with one rate for each class, by id.
 
-    Of configurations that take the same room on the same lot one goes when another is at least as fast in
+    Of configurations that take the same room on the same lot, and the same share of memory, one goes when
+    another is at least as fast in
     every class; equal ones are told apart by departures from preferences, then by name. Which option is
     dominated depends on the configurations alone, so every lot is looked at on its own.
     """
@@ -108,10 +109,11 @@ def class_options(
     rank = np.empty(len(candidates), dtype=np.int64)
     rank[order] = np.arange(len(candidates))
     gpus = np.array([item.gpus for item in candidates.configurations])
+    shares = np.array([round(item.memory_utilization * MICRO) for item in candidates.configurations])
     at, units = candidates.placed_configuration, candidates.placed_units
-    rooms = np.stack((candidates.placed_lot, gpus[at], units, rank[at]), axis=1)
+    rooms = np.stack((candidates.placed_lot, gpus[at], units, shares[at], rank[at]), axis=1)
     sort = np.lexsort(rooms.T[::-1])
-    starts = np.flatnonzero(np.any(np.diff(rooms[sort][:, :3], axis=0, prepend=-1) != 0, axis=1))
+    starts = np.flatnonzero(np.any(np.diff(rooms[sort][:, :4], axis=0, prepend=-1) != 0, axis=1))
     found = {}
     for room in np.split(sort, starts[1:]):
         for row in room[_undominated(rates.micro_rps[at[room]])]:

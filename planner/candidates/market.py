@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from planner.constraints.plan.registry import counts_power
 from planner.schema.accelerator import AcceleratorLink, Partition
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator, Offer, PriceList
@@ -130,7 +131,7 @@ def left_aside(
 
 def power_counts(problem: Problem) -> bool:
     """Power is minimized or limited, so an accelerator of unknown power cannot be judged."""
-    return problem.objective == "power" or problem.fleet.max_power is not None
+    return problem.objective == "power" or counts_power(problem)
 
 
 def find_id(find: Callable[[str], Accelerator | None], name: str) -> str:

@@ -55,9 +55,9 @@ def options(
 ) -> dict[str, tuple[Option, Placed]]:
     """The options of one workload, by id.
 
-    Of configurations that take the same room on the same lot only the one with the largest rate
-    stays: every limit already holds for it, so nothing else distinguishes them. Equal rates are
-    told apart by departures from preferences, then by name. Rates are rounded down to a millionth
+    Of configurations that take the same room on the same lot, with the same share of memory, only the one
+    with the largest rate stays: every limit already holds for it, so nothing else distinguishes them. Equal
+    rates are told apart by departures from preferences, then by name. Rates are rounded down to a millionth
     of a request per second; what is then zero is no option. Where candidates are repeated because hits
     depend on the number of replicas, the largest rate is taken number by number.
 
@@ -69,7 +69,7 @@ def options(
         every: keep those too that a better one in the same room stands for (to explain, not to solve).
         spares: what may be lost.
     """
-    rooms: dict[tuple[int, int, int, int], list[int]] = {}
+    rooms: dict[tuple[int, int, int, int, float], list[int]] = {}
     candidates = evaluation.candidates
     rank = _ranks(evaluation, admitted)
     triples = zip(
@@ -81,10 +81,11 @@ def options(
     for configuration, lot, units in triples:
         if configuration not in rank:
             continue
-        gpus = candidates.configurations[configuration].gpus
-        rooms.setdefault((lot, gpus, units, configuration if every else -1), []).append(configuration)
+        item = candidates.configurations[configuration]
+        room = (lot, item.gpus, units, configuration if every else -1, item.memory_utilization)
+        rooms.setdefault(room, []).append(configuration)
     found = {}
-    for (lot, gpus, units, _), members in rooms.items():
+    for (lot, gpus, units, _, _), members in rooms.items():
         variants = evaluation.variants
         if variants is None:
             ranged = [Ranged(min(members, key=rank.__getitem__))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from planner.constraints.fleet_check_market import broken_market, broken_purchases
+from planner.constraints.fleet_check_market import broken_limits, broken_purchases
 from planner.constraints.fleet_check_pools import broken_layouts, broken_workloads
 from planner.constraints.fleet_check_waiting import broken_levels
 from planner.schema.choice import Objective
@@ -100,8 +100,8 @@ def broken(problem: FleetProblem, choice: FleetChoice) -> list[str]:
         faults.extend(f"period {t}: {fault}" for fault in found)
     faults.extend(broken_layouts(problem, choice.periods))
     faults.extend(broken_levels(problem, choice.periods))
-    totals = [(one.usd, one.gpus, one.power_w) for one in total.periods]
-    faults.extend(broken_market(problem, choice.periods, totals))
+    usd, gpus = [one.usd for one in total.periods], [one.gpus for one in total.periods]
+    faults.extend(broken_limits(problem, choice.periods, usd, gpus))
     faults.extend(_misstated(problem, choice, total))
     return faults
 

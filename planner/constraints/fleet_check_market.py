@@ -1,4 +1,4 @@
-"""What a fleet's plan buys, against the supply and the limits of the market."""
+"""What a fleet's plan buys, against the supply and the limits of the plan."""
 
 from __future__ import annotations
 
@@ -6,88 +6,77 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from planner.schema.fleet import FleetLimits, FleetProblem, PeriodChoice, Site
+from planner.constraints.packing import Held, packed
+from planner.constraints.plan.changes import changed_gpus
+from planner.constraints.plan.registry import CHANGES, plan_rows
+from planner.constraints.plan.usage import Usage
+from planner.schema.fleet import FleetProblem, PeriodChoice, Site
 
 _NONE = Fraction(0)
-Totals = Sequence[tuple[Fraction, Mapping[str, int], Fraction]]
-"""Per period: USD, GPUs by type, watts."""
 
 
 def broken_purchases(problem: FleetProblem, period: PeriodChoice) -> Iterator[str]:
-    """Lines of one period over their caps or shares, and hosts without room for their replicas."""
-    by_gpu: dict[str, int] = defaultdict(int)
+    """Lines of one period that are not bought in their units, and hosts without room for their replicas."""
     room: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
     for line in problem.lines:
         count = period.bought.get(line.id, 0)
-        by_gpu[line.gpu] += count
         room[line.host, line.site] += (1 - line.reserve) * count
         if count % line.unit_gpus:
             yield f"bought: {count} GPUs of {line.id}, sold by {line.unit_gpus}"
-        if line.max_gpus is not None and count > line.max_gpus:
-            yield f"supply:{line.id}: {count} of {line.max_gpus}"
-    for line in problem.lines:
-        count = period.bought.get(line.id, 0)
-        if line.max_share is not None and count > line.max_share * by_gpu[line.gpu]:
-            yield f"share:{line.id}: {count} of {by_gpu[line.gpu]} GPUs"
     yield from _crowded(problem, period, room)
-    for gpu, stock in problem.limits.stock_gpus.items():
-        if by_gpu[gpu] > stock:
-            yield f"stock:{gpu}: {by_gpu[gpu]} of {stock}"
-    for quota in problem.limits.quotas:
-        count = sum(period.bought.get(line, 0) for line in set(quota.lines))
-        if count > quota.gpus:
-            yield f"{quota.id}: {count} of {quota.gpus}"
 
 
 def _crowded(
     problem: FleetProblem, period: PeriodChoice, room: Mapping[tuple[str, Site], Fraction]
 ) -> Iterator[str]:
-    """Hosts at sites where fewer GPUs are bought (less their reserve) than replicas take."""
+    """Hosts at sites with fewer GPUs (less their reserve) than replicas take, or with too few servers."""
     hosts = {host.id: host for host in problem.hosts}
     options = {option.id: option for option in problem.options}
-    taken: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
+    held: dict[tuple[str, Site], list[Held]] = defaultdict(list)
     for (name, site), count in period.counts.items():
-        option = options[name]
-        taken[option.supply, site] += hosts[option.supply].room_gpus(option) * count
-    for (host, site), gpus in taken.items():
+        held[options[name].supply, site].append((options[name], count))
+    bought: dict[tuple[str, Site], int] = defaultdict(int)
+    for line in problem.lines:
+        bought[line.host, line.site] += period.bought.get(line.id, 0)
+    for (host, site), here in held.items():
+        gpus = sum((hosts[host].room_gpus(option) * count for option, count in here), _NONE)
         if gpus > room.get((host, site), _NONE):
             yield f"balance:{host} at {site}: {float(gpus)} of {float(room.get((host, site), _NONE))} GPUs"
+        elif not packed(hosts[host], here, bought[host, site]):
+            yield f"packing:{host} at {site}: servers of {bought[host, site]} GPUs do not hold the replicas"
 
 
-def broken_market(problem: FleetProblem, periods: Sequence[PeriodChoice], totals: Totals) -> Iterator[str]:
-    """Limits over everything that is bought, and those that tie periods together."""
-    limits = problem.limits
-    for t, (usd, gpus, power_w) in enumerate(totals):
-        yield from (f"period {t}: {fault}" for fault in _broken_period(limits, usd, gpus, power_w))
-    whole = sum((usd for usd, _, _ in totals), _NONE)
-    for budget in limits.budgets:
-        if not budget.every_period and whole > budget.usd_per_h * problem.periods:
-            yield f"{budget.id}: {whole} in {problem.periods} periods of {budget.usd_per_h} each"
+def broken_limits(
+    problem: FleetProblem,
+    periods: Sequence[PeriodChoice],
+    usd: Sequence[Fraction],
+    gpus: Sequence[Mapping[str, int]],
+) -> Iterator[str]:
+    """Limits of the plan that it breaks, and what ties periods together.
+
+    Args:
+        problem: what is asked.
+        periods: the plan.
+        usd: what every period costs.
+        gpus: bought in every period, by type.
+    """
+    usage = Usage(problem, periods, usd)
+    for row in plan_rows(problem):
+        amounts = usage.by_period(row)
+        if not row.every_period and usage.of(row) > row.most:
+            yield f"{row.id}: {float(usage.of(row)):g} of {float(row.most):g} on average"
+        for t, amount in enumerate(amounts if row.every_period else ()):
+            if amount > row.most:
+                yield f"period {t}: {row.id}: {float(amount):g} of {float(row.most):g}"
+    if problem.limits.changes is not None:
+        today, most = problem.limits.changes.today_gpus, problem.limits.changes.most
+        for t, bought in enumerate(gpus):
+            moved = changed_gpus(today, bought)
+            if moved > most:
+                yield f"period {t}: {CHANGES.kind}: {moved} of {most}"
     for line in problem.lines:
         if line.term == "reserved" and len({period.bought.get(line.id, 0) for period in periods}) > 1:
             yield f"reserved: {line.id} differs between periods"
     types = {option.id: option.gpu for option in problem.options}
     in_use = {types[option] for period in periods for (option, _), count in period.counts.items() if count}
-    yield from (f"must-use:{gpu}: none in use" for gpu in limits.must_use if gpu not in in_use)
-
-
-def _broken_period(
-    limits: FleetLimits, usd: Fraction, gpus: Mapping[str, int], power_w: Fraction
-) -> Iterator[str]:
-    count = sum(gpus.values())
-    if limits.max_gpus is not None and count > limits.max_gpus:
-        yield f"max-gpus: {count} of {limits.max_gpus}"
-    if limits.power_w is not None and power_w > limits.power_w:
-        yield f"power: {power_w} of {limits.power_w}"
-    for budget in limits.budgets:
-        if budget.every_period and usd > budget.usd_per_h:
-            yield f"{budget.id}: {usd} of {budget.usd_per_h}"
-    if limits.changes is not None:
-        moved = _moved(limits.changes.today_gpus, gpus)
-        if moved > limits.changes.most:
-            yield f"changes: {moved} of {limits.changes.most}"
-
-
-def _moved(today: Mapping[str, int], gpus: Mapping[str, int]) -> int:
-    """GPUs added or removed, summed over types."""
-    return sum(abs(gpus.get(gpu, 0) - today.get(gpu, 0)) for gpu in {*today, *gpus})
+    yield from (f"must-use:{gpu}: none in use" for gpu in problem.limits.must_use if gpu not in in_use)

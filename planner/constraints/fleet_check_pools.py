@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from planner.constraints.choice_check import broken_pairs
 from planner.constraints.fleet_check_losses import losses, stands_of
 from planner.constraints.fleet_check_places import broken_places
 from planner.constraints.fleet_check_pool import Pool, loss_key, overload
+from planner.constraints.pairs import broken_pairs
 from planner.constraints.shares import best_split
 from planner.constraints.ways import ways_by_workload
 from planner.schema.choice import Share

@@ -40,18 +40,18 @@ def bought_alone(option: Option, host: Host, lines: Sequence[Line], demand: Pool
         lines: of the supply that sell this machine.
         demand: of one hour.
     """
-    each = _replicas_of_server(option, host)
+    each = replicas_of_server(option, host)
     lost = demand.spares.count * (max(each, 1) if demand.spares.kind == "servers" else 1)
     rate = option.rates_rps[0] * demand.max_utilization
     replicas = max(demand.min_replicas, ceil(demand.demand_rps[0] / rate) + lost, option.replicas_from)
     if not option.holds_for(replicas):
         return None
-    gpus = _gpus(option, host, each, replicas)
+    gpus = gpus_of(option, host, each, replicas)
     bought, usd_per_h, missing = cheapest_purchase(lines, Fraction(gpus))
     return Alone(option, replicas, bought, usd_per_h, option.power_w * replicas, missing)
 
 
-def _replicas_of_server(option: Option, host: Host) -> int:
+def replicas_of_server(option: Option, host: Host) -> int:
     """Replicas that one server (or one sliced GPU) holds; 0 where one replica takes whole servers."""
     if option.slices > 1:
         return option.slices
@@ -60,7 +60,7 @@ def _replicas_of_server(option: Option, host: Host) -> int:
     return host.server_gpus // option.gpus
 
 
-def _gpus(option: Option, host: Host, each: int, replicas: int) -> int:
+def gpus_of(option: Option, host: Host, each: int, replicas: int) -> int:
     """GPUs that so many replicas take, idle ones of their servers included."""
     if each:
         return ceil(Fraction(replicas, each)) * (1 if option.slices > 1 else host.server_gpus or 1)

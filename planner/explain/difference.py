@@ -10,6 +10,7 @@ from planner.explain.fleet_changes import fleet_changes
 from planner.explain.hours import has_hours
 from planner.explain.in_the_way import blocking, in_the_way
 from planner.explain.input_changes import input_changes
+from planner.explain.moved_defaults import moved_defaults
 from planner.explain.phrases import is_answered, listing
 from planner.explain.pool_changes import mode_changes, pool_changes
 from planner.schema.plan import ConstraintState, Difference, Plan
@@ -39,6 +40,7 @@ def difference(before: Plan, after: Plan) -> tuple[Difference, ...]:
         *(bought if is_answered(after) else ()),
         *_conflicts(before, after),
         *input_changes(before.inputs.problem, after.inputs.problem),
+        *moved_defaults(before, after),
         *_data(before, after),
         *_made(before, after),
     )

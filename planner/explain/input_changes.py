@@ -24,8 +24,14 @@ def _walk(path: tuple[str, ...], before: Any, after: Any) -> Iterator[tuple[tupl
     if mine is not None and theirs is not None:
         for name in dict.fromkeys([*theirs, *mine]):
             yield from _walk((*path, name), mine.get(name, _ABSENT), theirs.get(name, _ABSENT))
-    elif not _same(before, after):
+    elif not _same(before, after) and not (before is _ABSENT and _is_default(path, after)):
         yield path, before, after
+
+
+def _is_default(path: tuple[str, ...], value: Any) -> bool:
+    """What a plan of an older version does not know and a newer one leaves at its default."""
+    default = default_of(path)
+    return default is not None and (value == default.value or _same(value, default.value))
 
 
 def _named(value: Any, other: Any) -> Mapping[str, Any] | None:

@@ -6,29 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner import numbers
+from planner.constraints.plan.of_line import LineLimit
+from planner.constraints.plan.registry import BY_KIND
 from planner.explain.problem_values import problem_value
 from planner.schema.plan import Plan
 
-_MARKET = {
-    "budget": ("fleet", "budget"),
-    "max-gpus": ("fleet", "max_gpus"),
-    "power": ("fleet", "max_power"),
-    "changes": ("fleet", "max_changes"),
-    "budget:day": ("fleet", "budget", "per_day"),
-    "budget:month": ("fleet", "budget", "per_month"),
-}
-_IN_USD = {"budget:day": "USD in 24 h", "budget:month": "USD in 730 h"}
-_OF_LINES = {"supply": "max_gpus", "share": "max_share"}
-"""Keys of a line of the supply, by kind of limit."""
 _TITLES = {
     "ttft": "time to first token",
     "itl": "inter-token latency",
     "tpot": "time per output token",
     "e2e": "end-to-end time",
-    "changes": "GPUs added or removed",
-    "quota": "all GPUs there together",
-    "supply": "what the market has",
-    "share": "of all GPUs of this type",
 }
 
 
@@ -40,7 +27,11 @@ def limit_in_words(plan: Plan, name: str) -> str:
 
 def _title(plan: Plan, name: str) -> str:
     stated = next((item.title for item in plan.removed if item.id == name), "")
-    title = stated or _TITLES.get(name.partition(":")[0], "")
+    kind = name.partition(":")[0]
+    known = BY_KIND.get(kind)
+    title = stated or _TITLES.get(kind, "")
+    if not title and known is not None and not known.plain:
+        title = known.title
     # A title that only repeats the id says nothing.
     return "" if title.replace(" of ", ":").replace(" ", "-") == name else title
 
@@ -49,21 +40,19 @@ def _stands_at(plan: Plan, name: str) -> str:
     """The value of the limit."""
     known = [(item.id, item.limit, item.unit) for item in plan.removed]
     known += [(state.id, state.limit, state.unit) for state in plan.constraints]
-    for id_, limit, unit in known:
-        if id_ == name and limit is not None:
-            return numbers.quantity(limit, unit)
-    kind, _, gpu = name.partition(":")
-    if kind in _OF_LINES:
-        stated = _of_line(plan, gpu, _OF_LINES[kind])
+    for id_, most, unit in known:
+        if id_ == name and most is not None:
+            return numbers.quantity(most, unit)
+    limit = BY_KIND.get(name.partition(":")[0])
+    if limit is None:
+        return ""
+    if isinstance(limit, LineLimit):
+        stated = _of_line(plan, name.partition(":")[2], limit.key)
     else:
-        stated = problem_value(plan, *_MARKET.get(name, ("fleet", kind, gpu)))
+        stated = problem_value(plan, *limit.keys(name))
     if name == "budget" and isinstance(stated, Mapping):
         stated = stated.get("per_hour")
-    if stated is None or isinstance(stated, Mapping):
-        return ""
-    if name in _IN_USD:
-        return f"{stated} {_IN_USD[name]}"
-    return numbers.count(stated, "GPU") if isinstance(stated, int) else str(stated)
+    return "" if stated is None or isinstance(stated, Mapping) else limit.in_words(stated, name)
 
 
 def _of_line(plan: Plan, line: str, key: str) -> Any:

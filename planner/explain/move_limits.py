@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner.explain.move_parts import Cap
-from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.fleet import FleetChoice, FleetProblem, Line
+from planner.schema.limit_rows import LimitRow, ReplicaWeight
 
 _NONE = Fraction(0)
 
@@ -16,31 +17,32 @@ def move_limits(problem: FleetProblem, choice: FleetChoice) -> tuple[Cap, ...]:
     """The limits of a problem as limits on GPUs by type.
 
     A quota counts the types of which every line falls under it. Money counts the price that the plan pays on
-    average for a type, or the lowest price of one that it does not buy; power the most that replicas of any
-    option take on a GPU of the type.
+    average for a type, or the lowest price of one that it does not buy; what counts replicas, the most that
+    those of any option count on a GPU of the type.
     """
-    limits = problem.limits
     lines = {gpu: [line for line in problem.lines if line.gpu == gpu] for gpu in _types(problem)}
-    caps = [
-        Cap(f"stock:{gpu}", Fraction(most), {gpu: Fraction(1)}) for gpu, most in limits.stock_gpus.items()
-    ]
+    caps = [_cap(problem, choice, row, lines) for row in problem.limits.rows if row.every_period]
     for gpu, mine in lines.items():
         held = [line.max_gpus for line in mine if line.max_gpus is not None]
         if mine and len(held) == len(mine):
             caps.append(Cap(f"supply:{gpu}", Fraction(sum(held)), {gpu: Fraction(1)}))
-    for quota in limits.quotas:
-        under = [gpu for gpu, mine in lines.items() if mine and all(line.id in quota.lines for line in mine)]
-        caps.append(Cap(quota.id, Fraction(quota.gpus), dict.fromkeys(under, Fraction(1))))
-    if limits.max_gpus is not None:
-        caps.append(Cap("max-gpus", Fraction(limits.max_gpus), dict.fromkeys(lines, Fraction(1))))
-    prices = usd_per_gpu_h(problem, choice)
-    for budget in limits.budgets:
-        if budget.every_period:
-            caps.append(Cap(budget.id, budget.usd_per_h, prices, "USD/h"))
-    if limits.power_w is not None:
-        watts = {gpu: _watts(problem, gpu) for gpu in lines}
-        caps.append(Cap("power", limits.power_w, watts, "W"))
-    return tuple(caps)
+    return tuple(cap for cap in caps if cap.per_gpu)
+
+
+def _cap(
+    problem: FleetProblem, choice: FleetChoice, row: LimitRow, lines: Mapping[str, Sequence[Line]]
+) -> Cap:
+    prices = usd_per_gpu_h(problem, choice) if row.money else {}
+    found = {}
+    for gpu, mine in lines.items():
+        each = prices.get(gpu, _NONE)
+        if row.gpus is not None:
+            each += min((Fraction(row.gpus(line)) for line in mine), default=_NONE)
+        if row.replicas is not None:
+            each += _of_replicas(problem, row.replicas, gpu)
+        if each:
+            found[gpu] = each
+    return Cap(row.id, row.most, found, row.unit)
 
 
 def usd_per_gpu_h(problem: FleetProblem, choice: FleetChoice) -> dict[str, Fraction]:
@@ -70,9 +72,15 @@ def _types(problem: FleetProblem) -> list[str]:
     return sorted({line.gpu for line in problem.lines} | {option.gpu for option in problem.options})
 
 
-def _watts(problem: FleetProblem, gpu: str) -> Fraction:
-    watts = (option.power_w * option.slices / option.gpus for option in problem.options if option.gpu == gpu)
-    return max(watts, default=_NONE)
+def _of_replicas(problem: FleetProblem, weight: ReplicaWeight, gpu: str) -> Fraction:
+    """The most that replicas of any option count on a GPU of a type."""
+    each = (
+        Fraction(weight(option, site)) * option.slices / option.gpus
+        for option in problem.options
+        if option.gpu == gpu
+        for site in problem.sites_of(option)
+    )
+    return max(each, default=_NONE)
 
 
 def unit_gpus(problem: FleetProblem, choice: FleetChoice) -> Mapping[str, int]:

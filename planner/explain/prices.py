@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner.constraints.plan.registry import PLAN_LIMITS
 from planner.explain.axis import Axis, Value
 from planner.explain.oracle import Oracle
 from planner.explain.steps import step
@@ -19,15 +20,9 @@ _OFTEN_FREE = (
         "service",
         "precision",
         "memory",
-        "stock",
-        "max-gpus",
-        "budget",
         "replicas",
         "utilization",
-        "quota",
-        "changes",
-        "supply",
-        "share",
+        *(limit.kind for limit in PLAN_LIMITS),
     ),
     ("latency",),
 )

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from planner import numbers
+from planner.constraints.packing import Held, gpus_needed
 from planner.explain.bought_alone import cheapest_purchase
+from planner.explain.over_limits import over_limits
 from planner.schema.apart import PrefillDecodeStep
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Line, Placement, Site
@@ -64,7 +66,7 @@ def _step(
     bought, usd_per_h, missing = _bill(problem, options, counts)
     faults = [
         *_too_little(problem, options, workload, counts),
-        *_too_much(problem, bought, usd_per_h, missing),
+        *_too_much(problem, counts, bought, usd_per_h, missing),
     ]
     dearer = float(usd_per_h - choice.cost_usd)
     words = [f"{count:+d} {role}" for count, role in zip(moved, ("prefill", "decode"), strict=True) if count]
@@ -96,14 +98,13 @@ def _bill(
     lines: dict[tuple[str, Site], list[Line]] = defaultdict(list)
     for line in problem.lines:
         lines[line.host, line.site].append(line)
-    room: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
+    held: dict[tuple[str, Site], list[Held]] = defaultdict(list)
     for (name, site), count in counts.items():
-        host = hosts[options[name].supply]
-        room[host.id, site] += Fraction(host.room_gpus(options[name]) * count)
+        held[options[name].supply, site].append((options[name], count))
     gpus: dict[str, int] = defaultdict(int)
     usd_per_h, missing = Fraction(0), 0
-    for (host_id, site), taken in sorted(room.items()):
-        bought, usd, short = cheapest_purchase(lines[host_id, site], taken)
+    for (host_id, site), here in sorted(held.items(), key=lambda item: item[0]):
+        bought, usd, short = cheapest_purchase(lines[host_id, site], gpus_needed(hosts[host_id], here))
         gpus[hosts[host_id].gpu] += bought
         usd_per_h, missing = usd_per_h + usd, missing + short
     return gpus, usd_per_h, missing
@@ -140,16 +141,12 @@ def _carried(demand: FleetDemand, used: Sequence[tuple[Option, int]]) -> Fractio
 
 
 def _too_much(
-    problem: FleetProblem, gpus: Mapping[str, int], usd_per_h: Fraction, missing: int
+    problem: FleetProblem, counts: Counts, gpus: Mapping[str, int], usd_per_h: Fraction, missing: int
 ) -> Iterator[str]:
-    """Limits of the market that the replicas break."""
-    limits = problem.limits
+    """Limits of the plan that the replicas break."""
     if missing:
         yield f"the supply is short of {numbers.count(missing, 'GPU')}"
-    for gpu, stock in limits.stock_gpus.items():
-        if gpus.get(gpu, 0) > stock:
-            yield f"{gpus[gpu]} of {stock} {gpu} in stock"
-    if limits.max_gpus is not None and sum(gpus.values()) > limits.max_gpus:
-        yield f"{sum(gpus.values())} of {limits.max_gpus} GPUs"
-    if any(usd_per_h > budget.usd_per_h for budget in limits.budgets):
-        yield f"{numbers.usd(float(usd_per_h))}/h is above the budget"
+    replicas: dict[str, int] = defaultdict(int)
+    for (option, _), count in counts.items():
+        replicas[option] += count
+    yield from over_limits(problem, gpus, replicas, usd_per_h)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from planner import numbers
-from planner.constraints.choice_check import broken_pairs
 from planner.constraints.fleet_check import bill
+from planner.constraints.pairs import broken_pairs
 from planner.explain.carrying import Carrying
 from planner.explain.move_sizes import most_gpus
 from planner.schema.choice import Option

@@ -7,24 +7,21 @@ from fractions import Fraction
 
 from planner import numbers
 from planner.explain.bought_alone import Alone
-from planner.explain.single import SinglePlan
-from planner.schema.choice import Limits
-from planner.schema.fleet import FleetLimits
+from planner.explain.over_limits import over_limits
+from planner.schema.fleet import FleetProblem
 from planner.schema.plan import RunnerUp
-
-_Plan = Alone | SinglePlan
 
 _SHOWN = 4
 
 
 def runners_up(
-    plans: Sequence[_Plan],
+    plans: Sequence[Alone],
     chosen: Sequence[str],
     best_value: Fraction,
     best_gpus: int,
     objective: str,
     limited_by: Mapping[str, str],
-    limits: Limits | FleetLimits | None = None,
+    problem: FleetProblem,
 ) -> tuple[RunnerUp, ...]:
     """The cheapest single-option plans of the GPU types that the plan does not use, and one other layout.
 
@@ -37,16 +34,16 @@ def runners_up(
         best_gpus: GPUs that it buys.
         objective: cost, gpus or power.
         limited_by: what stops one replica of an option, by option id.
-        limits: stock, budget and GPUs that a plan bought alone may break.
+        problem: with the limits that a plan bought alone may break.
     """
-    stops = {plan.option.id: _stops(plan, limits or Limits()) for plan in plans}
+    stops = {plan.option.id: _stops(plan, problem) for plan in plans}
 
-    def order(plan: _Plan) -> tuple[bool, Fraction, int, str]:
+    def order(plan: Alone) -> tuple[bool, Fraction, int, str]:
         return (bool(stops[plan.option.id]), _value(plan, objective), plan.gpus, plan.option.id)
 
     ranked = sorted(plans, key=order)
     used = {plan.option.gpu for plan in ranked if plan.option.id in chosen}
-    shown: list[_Plan] = []
+    shown: list[Alone] = []
     seen: set[str] = set(used)
     for plan in ranked:
         if plan.option.gpu not in seen and plan.option.id not in chosen:
@@ -72,7 +69,7 @@ def runners_up(
     )
 
 
-def _value(plan: _Plan, objective: str) -> Fraction:
+def _value(plan: Alone, objective: str) -> Fraction:
     return {"gpus": Fraction(plan.gpus), "power": plan.power_w}.get(objective, plan.usd_per_h)
 
 
@@ -85,26 +82,13 @@ _LIMITS = {
 }
 
 
-def _stops(plan: _Plan, limits: Limits | FleetLimits) -> list[str]:
-    """The limits of the market that the plan breaks, in words."""
-    gpu, parts = plan.option.gpu, []
-    stock = limits.stock_gpus.get(gpu)
-    if stock is not None and plan.gpus > stock:
-        parts.append(f"{numbers.count(plan.gpus, 'GPU')}, above the stock of {stock:,}")
-    if isinstance(plan, Alone) and plan.missing_gpus:
+def _stops(plan: Alone, problem: FleetProblem) -> list[str]:
+    """The limits of the plan that it breaks, in words."""
+    replicas = {plan.option.id: plan.replicas}
+    parts = list(over_limits(problem, {plan.option.gpu: plan.gpus}, replicas, plan.usd_per_h))
+    if plan.missing_gpus:
         parts.append(f"the supply is short of {numbers.count(plan.missing_gpus, 'GPU')}")
-    if limits.max_gpus is not None and plan.gpus > limits.max_gpus:
-        parts.append(f"{numbers.count(plan.gpus, 'GPU')}, above max_gpus {limits.max_gpus:,}")
-    budget = _budget(limits)
-    if budget is not None and plan.usd_per_h > budget:
-        parts.append(f"above the budget of {float(budget):.2f} USD/h")
     return parts
-
-
-def _budget(limits: Limits | FleetLimits) -> Fraction | None:
-    if isinstance(limits, Limits):
-        return limits.budget_usd_per_h
-    return min((budget.usd_per_h for budget in limits.budgets), default=None)
 
 
 def _compared(value: Fraction, best: Fraction, noun: str) -> str:
@@ -115,7 +99,7 @@ def _compared(value: Fraction, best: Fraction, noun: str) -> str:
     return f"{abs(float((value - best) / best)) * 100:.1f} % {word} {noun}" if best else f"{word} {noun}"
 
 
-def _why(plan: _Plan, best: Fraction, best_gpus: int, objective: str, limit: str) -> list[str]:
+def _why(plan: Alone, best: Fraction, best_gpus: int, objective: str, limit: str) -> list[str]:
     noun = {"gpus": "GPUs", "power": "power"}.get(objective, "cost")
     parts = [_compared(_value(plan, objective), best, noun)]
     if plan.gpus != best_gpus:

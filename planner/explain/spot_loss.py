@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from planner.constraints.packing import rooms
 from planner.explain.carrying import Carried, Carrying
 from planner.explain.fillings import fillings
 from planner.schema.choice import Option
@@ -42,8 +43,9 @@ def worst(carried: tuple[Carried, ...]) -> tuple[Fraction, Fraction]:
 def spot_loss(fleet: Carrying, period: int) -> tuple[Kept, bool]:
     """Replicas lost by option when the GPUs of all spot lines vanish; and whether fewer could not be lost.
 
-    What stays of a host at a site holds any replicas whose rooms it has GPUs for (`Host.room_gpus`). Where
-    there are few ways to choose, all are tried; else the replica goes whose pool has most left, one by one.
+    What stays of a host at a site holds any replicas whose rooms (`planner.constraints.packing.rooms`) it has
+    GPUs for. Where there are few ways to choose, all are tried; else the replica goes whose pool has most
+    left, one by one.
     GPUs held in reserve on other lines may be used.
     """
     short = _short_places(fleet, period)
@@ -71,7 +73,7 @@ def _left(fleet: Carrying, period: int, lost: Mapping[str, int]) -> dict[str, in
 
 def _short_places(fleet: Carrying, period: int) -> list[_Short]:
     chosen = fleet.choice.periods[period]
-    hosts = {host.id: host for host in fleet.problem.hosts}
+    room = rooms(fleet.problem)
     gpus: dict[tuple[str, Site], int] = defaultdict(int)
     for line in fleet.problem.lines:
         if line.term != "spot":
@@ -82,9 +84,9 @@ def _short_places(fleet: Carrying, period: int) -> list[_Short]:
             placed[fleet.options[name].supply, site][name] = count
     found = []
     for (host, site), counts in placed.items():
-        rooms = {name: hosts[host].room_gpus(fleet.options[name]) for name in counts}
-        if sum(rooms[name] * count for name, count in counts.items()) > gpus[host, site]:
-            found.append(_Short(counts, rooms, gpus[host, site]))
+        mine = {name: room[name] for name in counts}
+        if sum(mine[name] * count for name, count in counts.items()) > gpus[host, site]:
+            found.append(_Short(counts, mine, gpus[host, site]))
     return found
 
 

@@ -29,8 +29,8 @@ def validate(
     if out is not None:
         check_target("--out", out)
     answer = Answer(as_json=as_json)
-    from planner.app import accuracy as accuracy_case
     from planner.app import validate as validate_case
+    from planner.calibration import accuracy as accuracy_case
     from planner.report import json_document, validate_text
 
     found = validate_case.validate(measurements, overlays)
@@ -75,9 +75,9 @@ def calibrate(
         if path is not None:
             check_target(flag, path)
     answer = Answer(as_json=False)
-    from planner.app import choice_loss as choice_loss_case
-    from planner.app import fit_reference as fit_reference_case
-    from planner.app import fit_summary as fit_summary_case
+    from planner.calibration import choice_loss as choice_loss_case
+    from planner.calibration import fit_reference as fit_reference_case
+    from planner.calibration import fit_summary as fit_summary_case
     from planner.report import accuracy_page, calibration_yaml, fit_reference_text
 
     with Progress() as progress:

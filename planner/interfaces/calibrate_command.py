@@ -92,8 +92,8 @@ def calibrate(
     assert benchmarks is not None
     assert out is not None
     answer = Answer(as_json=as_json)
-    from planner.app import benchmark_runs as benchmark_runs_case
     from planner.app import calibrate as calibrate_case
+    from planner.calibration import benchmark_runs as benchmark_runs_case
     from planner.report import calibrate_text, json_document
 
     flags = benchmark_runs_case.Flags(

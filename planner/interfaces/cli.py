@@ -104,6 +104,10 @@ def plan(
     workers: Annotated[str, Option(metavar="N", help="Threads of the search.")] = "1",
     catalog: Overlays = None,
     timing: Annotated[bool, Option("--timing", help="Add wall times to the answer.")] = False,
+    details: Annotated[
+        bool,
+        Option("--details", help="Show MFU, MBU, arithmetic intensity and goodput too (always in JSON)."),
+    ] = False,
 ) -> None:
     """Find the optimal plan for a problem, proved or with its gap."""
     checks = Checks("planner plan")
@@ -126,7 +130,9 @@ def plan(
             progress=progress,
             timing=timing,
         )
-    answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
+    answer.give(
+        lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found, details)
+    )
     say_unanswered([found])
     raise Exit(interrupts.exit_code() if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
 

@@ -46,7 +46,7 @@ def routes(
     _check_gateway(checks, gateway)
     checks.done()
     answer = Answer(as_json=format_ != "table", out=out)
-    from planner.app.fleet.routes_out import routes_out
+    from planner.app.routes_out import routes_out
     from planner.report import http_routes, json_document, routes_text
 
     found = routes_out(plan, number)
@@ -72,7 +72,7 @@ def schedule(
     _check_format(checks, format_, SCHEDULE_FORMATS)
     checks.done()
     answer = Answer(as_json=format_ != "table", out=out)
-    from planner.app.fleet.schedule_out import schedule_out
+    from planner.app.schedule_out import schedule_out
     from planner.report import json_document, schedule_text
 
     found = schedule_out(plan)

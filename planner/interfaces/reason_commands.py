@@ -14,8 +14,8 @@ from planner.interfaces.output import Answer, Progress, message
 from planner.interfaces.time_limit import within
 
 if TYPE_CHECKING:
-    from planner.app.run import Run
     from planner.app.session import Session
+    from planner.planning.run import Run
     from planner.schema.answers import Plans
     from planner.schema.plan import Plan
 
@@ -24,6 +24,13 @@ ProblemFile = Annotated[
 ]
 PlanFile = Annotated[
     Path, Argument(metavar="PLAN", help='Plan document of "planner plan --out", or - for standard input.')
+]
+PlanOrProblem = Annotated[
+    Path,
+    Argument(
+        metavar="PLAN",
+        help='Plan document of "planner plan --out" (with --safety also a problem), or - for standard input.',
+    ),
 ]
 TimeLimit = Annotated[str | None, Option("--time-limit", metavar="S", help="Stop after so many seconds.")]
 Seed = Annotated[str, Option("--seed", metavar="N", help="Seed of the search.")]
@@ -46,7 +53,7 @@ def _session(path: Path, overlays: tuple[Path, ...]) -> Session:
 
 
 def _run(asked: dict[str, Any], progress: Progress) -> Run:
-    from planner.app.run import Run
+    from planner.planning.run import Run
 
     return Run(**asked, progress=progress)
 
@@ -199,13 +206,21 @@ def alternatives(
 
 
 def explain(
-    plan: PlanFile,
+    plan: PlanOrProblem,
     candidate: Annotated[
         str | None,
-        Option("--candidate", metavar="ID", help="A GPU type, or the option of a pool: why not that?"),
+        Option(
+            "--candidate", metavar="ID", help="A GPU type, an option, GPU/TERM or a supplier: why not that?"
+        ),
     ] = None,
     steps: Annotated[
         bool, Option("--steps", help="The sizing steps in order, with this plan's own numbers.")
+    ] = False,
+    safety: Annotated[
+        bool,
+        Option(
+            "--safety", help="What each layer of safety costs: percentiles, confidence, headroom, spares."
+        ),
     ] = False,
     as_json: JsonFlag = False,
     out: OutFile = None,
@@ -214,24 +229,29 @@ def explain(
 ) -> None:
     """Say why this plan, why not something else, and how its numbers come about."""
     checks = Checks("planner explain")
+    if safety and (candidate is not None or steps):
+        checks.refuse("--safety", "beside --candidate or --steps", "one of them")
     limit_s = checks.seconds("--time-limit", time_limit)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
-    from planner.app.explain_plan import explain_plan
+    from planner.app.explain_plan import explain_plan, explain_safety
     from planner.report import explain_text, json_document
 
     with Progress() as progress, within(limit_s):
-        found = explain_plan(
-            plan,
-            candidate=candidate,
-            steps=steps,
-            time_limit_s=limit_s,
-            overlays=overlays,
-            progress=progress,
-        )
+        if safety:
+            found = explain_safety(plan, time_limit_s=limit_s, overlays=overlays, progress=progress)
+        else:
+            found = explain_plan(
+                plan,
+                candidate=candidate,
+                steps=steps,
+                time_limit_s=limit_s,
+                overlays=overlays,
+                progress=progress,
+            )
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: explain_text.view(found))
-    raise Exit(faults.ANSWERED)
+    raise Exit(_exit_of([found.plan]) if safety and found.safety[0].gpus is None else faults.ANSWERED)
 
 
 def diff(

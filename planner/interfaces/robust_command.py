@@ -33,9 +33,9 @@ def robust(
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
-    from planner.app.fleet.robust import robust as tried
-    from planner.app.run import Run
+    from planner.app.robust import robust as tried
     from planner.app.session import Session
+    from planner.planning.run import Run
     from planner.report import json_document, plan_text
 
     with Progress() as progress, within(asked["time_limit_s"]):

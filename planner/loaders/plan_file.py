@@ -10,11 +10,13 @@ from planner.loaders.files import decoded, name_of, read_asked
 from planner.loaders.json_source import one_value
 from planner.loaders.messages import show
 from planner.loaders.validation import validated
-from planner.loaders.yaml_source import Document
+from planner.loaders.yaml_source import Document, parse_document
 from planner.schema.plan import Plan
 
 SCHEMA = "planner/plan/1"
 MAX_BYTES = 16_000_000
+_HEAD_BYTES = 200
+"""The schema stands at the head of a plan document."""
 _WRITES = '"planner plan PROBLEM --out FILE"'
 
 
@@ -27,6 +29,18 @@ def load_plan(path: Path) -> Plan:
     name = name_of(path)
     text = decoded(name, read_asked(path, MAX_BYTES))
     return _plan(name, one_value(text, name, f"JSON, as {_WRITES} writes it"))
+
+
+def load_plan_or_problem(path: Path) -> Plan | Document:
+    """The plan in a JSON file, or the document of any other file: a problem; ``-`` for standard input.
+
+    Raises:
+        InputError: no such file, or a plan with faults.
+    """
+    name, data = name_of(path), read_asked(path, MAX_BYTES)
+    if data.lstrip().startswith(b"{") and SCHEMA.encode() in data[:_HEAD_BYTES]:
+        return _plan(name, one_value(decoded(name, data), name, f"JSON, as {_WRITES} writes it"))
+    return parse_document(data, name)
 
 
 def _plan(name: str, value: Any) -> Plan:

@@ -11,7 +11,9 @@ from planner.performance.at_load import EVERY_LATENCY, at_load
 from planner.performance.hand_over import HandOver
 from planner.performance.load import FloatArray, IntArray, Load
 from planner.performance.pair import Pair
+from planner.performance.pool_sizes import routed
 from planner.performance.prefill_worker import Room, prompt_atoms, prompt_tokens, tail_of
+from planner.schema.routing import Routing
 from planner.schema.slo import SHOWN_STATISTICS
 
 
@@ -49,8 +51,13 @@ class ApartLoad:
         return self.first_token_s(place, statistic) + float(self.answers.latency_s[f"e2e_{statistic}"][place])
 
 
-def apart_load(pair: Pair, prefill: Sequence[Worker], decode: Sequence[Worker]) -> ApartLoad:
-    """The state of the workers in use."""
+def apart_load(
+    pair: Pair, prefill: Sequence[Worker], decode: Sequence[Worker], replicas: tuple[int, int] = (1, 1)
+) -> ApartLoad:
+    """The state of the workers in use; ``replicas`` of prefill and decode among which routers choose."""
+    given = pair.given
+    prompts = pair.prompts.in_pool(Routing(given.prefill_routing, replicas[0]))
+    decoded = routed(pair.decoded, given.routing, replicas[1])
     sent_rows, sent_rps = _columns(prefill)
     rows, rates = _columns(decode)
     sent_rps = pair.sent_fraction * sent_rps
@@ -58,14 +65,14 @@ def apart_load(pair: Pair, prefill: Sequence[Worker], decode: Sequence[Worker]) 
     at_decode = pair.given.first_token_from == "decode"
     sender_s = _slowest_s(pair, pair.prompts.hand_over, sent_rows, sent_rps)
     model, policy = pair.workers(None if at_decode else sender_s["p99"]), pair.given.load
-    answers = at_load(pair.answers, rows, rates, batch, pair.decoded, policy, EVERY_LATENCY, model.measure)
+    answers = at_load(pair.answers, rows, rates, batch, decoded, policy, EVERY_LATENCY, model.measure)
     start_s = {name: float(answers.latency_s[f"ttft_{name}"].max()) for name in SHOWN_STATISTICS}
     received_rps = pair.sent_fraction * rates
     received_s = _slowest_s(pair, pair.receiver, rows, received_rps)
     room = Room(_at_atoms(pair, rows, received_rps), start_s) if at_decode else None
-    queue = pair.prompts.queue(sent_rows, sent_rps)
+    queue = prompts.queue(sent_rows, sent_rps)
     columns = {
-        name: pair.prompts.first_token_s(sent_rows, sent_rps, queue, name, room) for name in SHOWN_STATISTICS
+        name: prompts.first_token_s(sent_rows, sent_rps, queue, name, room) for name in SHOWN_STATISTICS
     }
     local: dict[str, FloatArray] = {}
     if pair.local is not None:

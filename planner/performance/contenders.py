@@ -27,11 +27,13 @@ class Rooms:
 
     @classmethod
     def of(cls, candidates: Candidates) -> Rooms:
-        """A room is a lot with a number of GPUs and of whole units."""
-        gpus = np.array([item.gpus for item in candidates.configurations], dtype=np.int64)
+        """A room is a lot with a number of GPUs and of whole units, and a share of their memory."""
+        items = candidates.configurations
+        gpus = np.array([item.gpus for item in items], dtype=np.float64)
+        shares = np.array([item.memory_utilization for item in items])
         placed = candidates.placed_configuration
-        taken = np.stack([candidates.placed_lot, gpus[placed], candidates.placed_units], axis=1)
-        rooms, room = np.unique(taken, axis=0, return_inverse=True)
+        taken = [candidates.placed_lot, gpus[placed], candidates.placed_units, shares[placed]]
+        rooms, room = np.unique(np.stack(taken, axis=1), axis=0, return_inverse=True)
         return cls(placed, room.ravel(), len(rooms))
 
     def floor(self, rates: FloatArray) -> FloatArray:

@@ -132,9 +132,8 @@ class DecodeWorkers:
                 latency[name] = self._answer_s(replicas, rows, load, traffic, policy, statistic)
         return replace(load, latency_s=latency, link_utilization=links)
 
-    def in_time(self, found: Capacities) -> Capacities:
+    def in_time(self, found: Capacities, rows: IntArray) -> Capacities:
         """Capacities without those whose smallest load is too much for the links, which stop some others."""
-        rows = np.arange(found.rate_rps.size, dtype=np.int64)
         able = self._links(rows, found.rate_rps) < 1.0
         stopped = self._links(rows, found.rate_rps * _A_LITTLE_MORE) >= 1.0
         return replace(

@@ -8,17 +8,21 @@ from collections.abc import Mapping
 import numpy as np
 
 from planner.performance.capacity import capacities
+from planner.performance.contenders import Rooms
 from planner.performance.kept_rows import Rows
+from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.open_load import LoadPolicy
-from planner.performance.replica import MemoryFit, memory_fit, replicas
+from planner.performance.pool_sizes import pool_sizes
+from planner.performance.replica import replicas
 from planner.physics.memory import usable_bytes
 from planner.queueing.lengths import normal_score
-from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray
+from planner.schema.candidates import BoolArray, Candidates, Capacities, FloatArray, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.evaluation import Evaluation, Variants
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
 from planner.schema.problem import Search, Workload
+from planner.schema.routing import RoutingPolicy
 from planner.schema.slo import Slo
 from planner.schema.traffic import Traffic
 from planner.steptime.specs import StepSpecs
@@ -64,6 +68,8 @@ def evaluate(
     refusals: Mapping[str, BoolArray],
     penalties: IntArray,
     rows: Rows | None = None,
+    routing: RoutingPolicy = "random",
+    need_rps: float = math.inf,
 ) -> Evaluation:
     """Memory and capacity of every candidate.
 
@@ -81,13 +87,23 @@ def evaluate(
         refusals: bits of the planning rules, by rule id.
         penalties: departures from preferences.
         rows: capacities that are known where candidates are repeated (see `planner.performance.kept_rows`).
+        routing: how the pool's router spreads requests; ``rows`` are those of replicas alone.
+        need_rps: what the pool must carry at the busiest hour.
     """
     variants = None if rows is None else rows.variants
-    fit = row_fit(specs, traffic, headroom_fraction, policy.prefix_cache_share, variants)
+    share, fill = policy.prefix_cache_share, Fill.of(policy, load)
+    fit = row_fit(specs, traffic, headroom_fraction, share, fill, variants)
+    sizes = None
     if rows is None:
         ceiling = batch_ceiling(fit.max_sequences, search)
         workers = replicas(candidates.configurations, specs, traffic, load.margin_z_score)
         found = capacities(workers, ceiling, traffic, load, limits_s)
+
+        def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
+            return capacities(workers, ceiling[rows], pooled, load, limits_s, rows=rows)
+
+        counts = ~np.logical_or.reduce([*refusals.values(), *candidates.structural.values(), ceiling == 0])
+        sizes = pool_sizes(capacity, traffic, routing, found, Rooms.of(candidates), counts, need_rps)
     else:
         found = rows.capacities
     needed, usable = memory_need(fit, specs, headroom_fraction)
@@ -106,6 +122,7 @@ def evaluate(
         refusals=refusals,
         penalties=penalties,
         variants=variants,
+        pool_sizes=sizes,
     )
 
 
@@ -114,12 +131,20 @@ def row_fit(
     traffic: Traffic,
     headroom_fraction: float,
     prefix_cache_share: float,
+    fill: Fill,
     variants: Variants | None,
+    planned: IntArray | None = None,
 ) -> MemoryFit:
-    """Memory of every row: with the workload's own share of the cache, or with that of each variant."""
+    """Memory of every row: with the workload's own share of the cache, or with that of each variant.
+
+    ``planned``: batches that the engine is told, where they are chosen.
+    """
     if variants is None:
-        return memory_fit(specs, traffic, headroom_fraction, prefix_cache_share)
-    return memory_fit(specs, traffic, headroom_fraction, variants.cache_share, variants.pauses, variants.once)
+        return memory_fit(specs, traffic, headroom_fraction, prefix_cache_share, fill, planned=planned)
+    shares = variants.cache_share
+    return memory_fit(
+        specs, traffic, headroom_fraction, shares, fill, variants.pauses, variants.once, planned
+    )
 
 
 def batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
@@ -133,10 +158,7 @@ def batch_ceiling(max_sequences: IntArray, search: Search) -> IntArray:
 
 def memory_need(fit: MemoryFit, specs: StepSpecs, headroom_fraction: float) -> tuple[FloatArray, FloatArray]:
     """Bytes of one GPU with one sequence, and the bytes that may be filled."""
-    account = fit.account
-    resident = (
-        account.weights_bytes + account.activations_bytes + account.framework_bytes + account.adapters_bytes
-    )
+    account, resident = fit.account, fit.account.resident_bytes
     limit = usable_bytes(specs.capacity_bytes, specs.engine_utilization, headroom_fraction)
     usable = np.where(account.kv_cache_bytes > 0.0, resident + account.kv_cache_bytes, limit)
-    return resident + fit.kv_bytes(1.0), usable
+    return resident + fit.need.bytes_of(1.0), usable

@@ -10,8 +10,14 @@ from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replica
 from planner.performance.steady_state import prompt_context_tokens
 from planner.performance.token_gaps import gap_variance_s2
 from planner.physics import parallelism, speculation
-from planner.queueing import lengths, mixtures, waiting
+from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
+
+_TAIL_RATIO = 1.3
+"""Long waits over those of an exponential tail: prompts wait whole steps, and long ones hold up several.
+
+Fitted to simulated pools of four kinds of traffic; see ``docs/decisions/0015-routing.md``.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,15 +160,14 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolic
     occupancy = shared_s + alone * (alone_s - shared_s)
     busy = rate * occupancy
     scv = traffic.prefill_scv_ratio * np.square(1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0))
-    wait_mean = waiting.mean_wait_s(busy, occupancy, traffic.arrival_scv_ratio, scv)
-    waits = waiting.wait_probability_fraction(busy, traffic.arrival_scv_ratio, scv)
+    wait = routing.pool_wait(*traffic.router, busy, occupancy, traffic.arrival_scv_ratio, scv)
     mixed_time = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
     residual = (1.0 - mixed_time) * state.decode_s + np.maximum(mixed_time - busy, 0.0) * state.mixed_s
     return PrefillQueue(
         busy=busy,
-        wait_probability_fraction=waits,
-        wait_mean_s=wait_mean,
-        wait_scale_s=wait_mean / np.maximum(waits, 1e-12),
+        wait_probability_fraction=wait.probability_fraction,
+        wait_mean_s=wait.mean_s,
+        wait_scale_s=_TAIL_RATIO * wait.scale_s,
         residual_s=residual,
         alone_s=alone_s,
         full_s=full_s,

@@ -10,7 +10,7 @@ import numpy as np
 from planner.performance import residency
 from planner.performance.kept_rows import Way
 from planner.performance.load import Fetching, Replicas
-from planner.performance.replica import MemoryFit, memory_fit
+from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.steady_state import prompt_context_tokens
 from planner.schema.candidates import BoolArray, FloatArray, IntArray
 from planner.schema.configuration import Configuration
@@ -98,6 +98,7 @@ def kv_ways(
     facts: ModelFacts,
     headroom_fraction: float,
     default_share: float,
+    fill: Fill,
     planned_rps: float,
     second: Outside | None,
     limits_s: Mapping[str, float],
@@ -112,6 +113,7 @@ def kv_ways(
         facts: the model.
         headroom_fraction: memory kept free.
         default_share: blocks beyond those of active requests, where the problem does not say.
+        fill: how full a batch is.
         planned_rps: rate that the cache is sized for.
         second: the level outside the GPU, if the workload allows one.
         limits_s: latency limits by name.
@@ -121,13 +123,13 @@ def kv_ways(
         return []
     shares = (default_share if traffic.cached_fraction > 0.0 else 0.0,) if reuse is None else reuse.shares
     common = _common(specs, 0.0 if reuse is None else reuse.shared_tokens)
-    found = _all_held(traffic, specs, facts, headroom_fraction, planned_rps)
+    found = _all_held(traffic, specs, facts, headroom_fraction, fill, planned_rps)
     # What all requests begin with may be all that is kept.
     least = (0.0,) if common is not None and reuse is not None and reuse.open_share else ()
     for level in (None, second) if second is not None and reuse is not None else (second,):
         # What the cache does not hold is fetched: a larger share would only take room from requests.
         for share in (*least, *shares) if level is None else shares[:1]:
-            fit = _fit(traffic, specs, headroom_fraction, share, level if pauses else None, common)
+            fit = _fit(traffic, specs, headroom_fraction, share, fill, level if pauses else None, common)
             held = _held(traffic, specs, facts, fit, share, default_share, planned_rps, level, common)
             usable = _usable(traffic, specs, fit, level, pauses)
             outside_ = level is not None
@@ -144,7 +146,12 @@ def _common(specs: StepSpecs, tokens: float) -> HeldOnce | None:
 
 
 def _all_held(
-    traffic: Traffic, specs: StepSpecs, facts: ModelFacts, headroom_fraction: float, planned_rps: float
+    traffic: Traffic,
+    specs: StepSpecs,
+    facts: ModelFacts,
+    headroom_fraction: float,
+    fill: Fill,
+    planned_rps: float,
 ) -> list[Way]:
     """Every cache holds all prefixes, and running requests read them there, where the prefixes are known.
 
@@ -160,7 +167,7 @@ def _all_held(
     found_tokens = min(float(reuse.weight @ reuse.found_tokens), reuse.entry_tokens)
     spared, entries = spared_bytes(specs, rows, found_tokens), residency.entries_of(reuse, planned_rps, facts)
     once = HeldOnce(needed, spared, entries <= 1.0, entries * reuse.entry_tokens, found_tokens)
-    fit = _fit(traffic, specs, headroom_fraction, 0.0, None, once)
+    fit = _fit(traffic, specs, headroom_fraction, 0.0, fill, None, once)
     every = np.full((len(specs), residency.numbers().first.size), residency.LEVELS, dtype=np.int64)
     held = residency.ByNumber(every, np.zeros_like(every))
     return [Way(0.0, fit.max_sequences, held, fit.max_sequences > 0, once=once)]
@@ -171,11 +178,12 @@ def _fit(
     specs: StepSpecs,
     headroom_fraction: float,
     share: float,
+    fill: Fill,
     paused: Outside | None,
     once: HeldOnce | None,
 ) -> MemoryFit:
     shares, pauses = np.full(len(specs), share), None if paused is None else np.ones(len(specs), dtype=bool)
-    return memory_fit(specs, traffic, headroom_fraction, shares, pauses, once)
+    return memory_fit(specs, traffic, headroom_fraction, shares, fill, pauses, once)
 
 
 def _held(
@@ -221,8 +229,7 @@ def _usable(
         return every
     usable = level.pays if traffic.reuse is not None else level.fetch_s_per_token > 0.0
     if pauses:
-        one = (fit.own_bytes + fit.spared_bytes) * (1.0 + fit.cache_share)
-        spread = traffic.running_spread_tokens / max(traffic.decode_context_tokens, 1.0) * one
+        spread = fit.need.running.spread_bytes * (1.0 + fit.need.cache_share)
         per_rank = fit.max_sequences / specs.attention_dp
         usable = usable & (level.capacity_bytes >= _NEARLY_ALL_SCORE * spread * np.sqrt(per_rank))
     return usable

@@ -16,7 +16,7 @@ from planner.performance.first_token import arrival_latency
 from planner.performance.load import FloatArray, IntArray, Load, LoadPolicy, Replicas
 from planner.performance.steady_state import steady_state
 from planner.performance.token_gaps import token_latency
-from planner.queueing import waiting
+from planner.queueing import routing, waiting
 from planner.schema.traffic import Traffic
 
 __all__ = ["Load", "LoadPolicy", "Measure", "Replicas", "concurrency_at_cap", "measure"]
@@ -35,7 +35,8 @@ def concurrency_at_cap(batch_sequences: FloatArray, traffic: Traffic, policy: Lo
     """
     if policy.saturated:
         return np.asarray(batch_sequences, dtype=np.float64)
-    peakedness = waiting.peakedness_ratio(traffic.arrival_scv_ratio)
+    arrivals = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
+    peakedness = waiting.peakedness_ratio(arrivals)
     return waiting.mean_number_for_cap(batch_sequences, policy.slot_z_score, peakedness)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from planner.performance.capacity import capacities
+from planner.performance.contenders import Rooms
 from planner.performance.decode_worker import DecodeWorkers, answer_traffic, parted
 from planner.performance.division import (
     ANSWER_PERCENT,
@@ -25,14 +26,18 @@ from planner.performance.division import (
 from planner.performance.evaluate import batch_ceiling, memory_need
 from planner.performance.hand_over import HandOver
 from planner.performance.load import IntArray, LoadPolicy, Replicas
+from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
+from planner.performance.pool_sizes import Capacity, pool_sizes
 from planner.performance.prefill_capacity import prefill_capacities
 from planner.performance.prefill_worker import PrefillWorkers, prompt_tokens
-from planner.performance.replica import MemoryFit, memory_fit, replicas
+from planner.performance.replica import replicas
+from planner.performance.running import prompts_alone
 from planner.schema.candidates import BoolArray, Candidates, Capacities
-from planner.schema.evaluation import Evaluation
+from planner.schema.evaluation import Evaluation, PoolSizes
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
 from planner.schema.problem import Search, Workload
+from planner.schema.routing import RoutingPolicy
 from planner.schema.traffic import Traffic
 from planner.steptime.specs import StepSpecs
 
@@ -69,6 +74,11 @@ class Conditions:
     """Of one GPU between servers, one way."""
     network_latency_s: float
     first_token_from: Side
+    routing: RoutingPolicy = "random"
+    """In front of decode workers."""
+    prefill_routing: RoutingPolicy = "random"
+    need_rps: float = math.inf
+    """What a pool must carry at the busiest hour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +114,14 @@ class Pair:
         """``local_tokens``: see `Division`."""
         self.given, self.prefill, self.decode, self.local_tokens = given, prefill, decode, local_tokens
         self.sent, self.local, self.sent_fraction = parted(given.traffic, local_tokens)
-        self.held = replace(self.sent, kv_tokens=math.ceil(given.traffic.input_p95_tokens))
-        self.prefill_fit = self._fit(prefill, self.held)
-        self.decode_fit = self._fit(decode, given.traffic)
+        self.held = replace(
+            self.sent,
+            kv_tokens=math.ceil(given.traffic.input_p99_tokens),
+            running=prompts_alone(self.sent),
+        )
+        overflow = given.policy.kv_overflow_fraction
+        self.prefill_fit = self._fit(prefill, self.held, Fill(overflow))
+        self.decode_fit = self._fit(decode, given.traffic, Fill.of(given.policy, given.load))
         self.receiver = self._hand_over(decode)
         self.prompts = PrefillWorkers(
             self._replicas(prefill), self.sent, given.load, self._hand_over(prefill)
@@ -142,9 +157,16 @@ class Pair:
         handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
         if division.sender_ms is not None:
             handed = {_LONG_PROMPT: division.sender_ms / 1e3}
-        found = prefill_capacities(self.prompts, self.prefill_fit.max_sequences, limits, handed)
-        found = replace(found, rate_rps=found.rate_rps / self.sent_fraction)
-        evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held)
+        held = self.prefill_fit.max_sequences
+
+        def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
+            workers = self.prompts.in_pool(pooled.routing)
+            found = prefill_capacities(workers, held[rows], limits, handed, rows)
+            return replace(found, rate_rps=found.rate_rps / self.sent_fraction)
+
+        found = capacity(self.sent, np.arange(len(self.prompts), dtype=np.int64))
+        sizes = self._sizes(capacity, self.sent, self.given.prefill_routing, found, self.prefill)
+        evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held, sizes)
         return SideEvaluation("prefill", division, evaluation, self.prefill.specs)
 
     def decode_side(self, division: Division, first_s: Mapping[str, float] | None = None) -> SideEvaluation:
@@ -161,10 +183,17 @@ class Pair:
         handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
         model = self.workers(sender_s, handed, first)
         ceiling = batch_ceiling(self.decode_fit.max_sequences, given.search)
-        found = model.in_time(
-            capacities(self.answers, ceiling, self.decoded, given.load, limits, model.measure)
-        )
-        evaluation = self._evaluation(self.decode, self.decode_fit, found, limits, given.traffic)
+
+        def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
+            asked = (pooled, given.load, limits, model.measure, rows)
+            return model.in_time(capacities(self.answers, ceiling[rows], *asked), rows)
+
+        found = capacity(self.decoded, np.arange(ceiling.size, dtype=np.int64))
+        sizes = None
+        if self.decoded.arrival_scv_ratio > 1.0:
+            # No prompts wait here: even loads are worth 2 % of a batch, bursts that are spread much more.
+            sizes = self._sizes(capacity, self.decoded, given.routing, found, self.decode)
+        evaluation = self._evaluation(self.decode, self.decode_fit, found, limits, given.traffic, sizes)
         return SideEvaluation("decode", division, evaluation, self.decode.specs)
 
     def workers(
@@ -228,9 +257,9 @@ class Pair:
 
     # -- what both sides are made of --------------------------------------------------------------------
 
-    def _fit(self, side: RoleCandidates, traffic: Traffic) -> MemoryFit:
+    def _fit(self, side: RoleCandidates, traffic: Traffic, fill: Fill) -> MemoryFit:
         share = self.given.policy.prefix_cache_share
-        return memory_fit(side.specs, traffic, self.given.headroom_fraction, share)
+        return memory_fit(side.specs, traffic, self.given.headroom_fraction, share, fill)
 
     def _hand_over(self, side: RoleCandidates) -> HandOver:
         given = self.given
@@ -248,6 +277,7 @@ class Pair:
         found: Capacities,
         limits_s: Mapping[str, float],
         traffic: Traffic,
+        sizes: PoolSizes | None,
     ) -> Evaluation:
         needed, usable = memory_need(fit, side.specs, self.given.headroom_fraction)
         return Evaluation(
@@ -264,4 +294,17 @@ class Pair:
             capacities=found,
             refusals=side.refusals,
             penalties=side.penalties,
+            pool_sizes=sizes,
         )
+
+    def _sizes(
+        self,
+        capacity: Capacity,
+        traffic: Traffic,
+        policy: RoutingPolicy,
+        alone: Capacities,
+        side: RoleCandidates,
+    ) -> PoolSizes | None:
+        bits = [*side.refusals.values(), *side.candidates.structural.values(), alone.max_batch == 0]
+        rooms, counts = Rooms.of(side.candidates), ~np.logical_or.reduce(bits)
+        return pool_sizes(capacity, traffic, policy, alone, rooms, counts, self.given.need_rps)

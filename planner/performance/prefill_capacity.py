@@ -23,6 +23,7 @@ def prefill_capacities(
     max_sequences: IntArray,
     limits_s: Mapping[str, float],
     hand_over_s: Mapping[str, float],
+    rows: IntArray | None = None,
 ) -> Capacities:
     """The largest rate of each configuration at which every limit on first tokens holds.
 
@@ -31,26 +32,29 @@ def prefill_capacities(
 
     Args:
         workers: configurations as prefill workers.
-        max_sequences: prompts of the planned length that memory holds; 0 = the model does not fit.
+        max_sequences: prompts of the planned length that memory holds, by row; 0 = the model does not fit.
         limits_s: limits on the end of prefill, by name of `Slo`.
         hand_over_s: limits on the hand-over of the prompt that stands for a statistic, by statistic.
+        rows: the configurations meant; default: all in their order.
     """
-    search = _Search(workers, max_sequences, limits_s, hand_over_s)
-    count = len(workers)
-    rows = np.arange(count, dtype=np.int64)
+    rows = np.arange(len(workers), dtype=np.int64) if rows is None else rows
+    count, held_most = rows.size, np.zeros(len(workers), dtype=np.int64)
+    held_most[rows] = max_sequences
+    search = _Search(workers, held_most, limits_s, hand_over_s)
     most = workers.most_rps(rows)
     lightest = search.latencies(rows, _LIGHTEST * most)
-    violated = {metric: search.breaks_metric(lightest, metric) for metric in METRICS}
+    violated = {metric: search.breaks_metric(lightest, metric, count) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
     possible &= search.fits(rows, _LIGHTEST * most) & search.hands_over(rows, _LIGHTEST * most)
     able = np.flatnonzero(possible)
-    low = search.largest(able, most[able])
-    shown = search.latencies(able, low)
+    asked = rows[able]
+    low = search.largest(asked, most[able])
+    shown = search.latencies(asked, low)
     rate, batch, words = np.zeros(count), np.zeros(count, dtype=np.int64), np.full(count, "", dtype=object)
     rate[able] = low
-    held = np.ceil(workers.held_sequences(able, low))
+    held = np.ceil(workers.held_sequences(asked, low))
     batch[able] = np.minimum(held, max_sequences[able]).astype(np.int64)
-    words[able] = search.reasons(able, low, most[able])
+    words[able] = search.reasons(asked, low, most[able])
     latency = {name: value.copy() for name, value in lightest.items()}
     for name, value in latency.items():
         value[able] = shown[name]
@@ -87,9 +91,9 @@ class _Search:
             for name in self.limits_s
         }
 
-    def breaks_metric(self, latency_s: Mapping[str, FloatArray], metric: str) -> BoolArray:
+    def breaks_metric(self, latency_s: Mapping[str, FloatArray], metric: str, count: int) -> BoolArray:
         """Where any limit on a metric is broken; equal is allowed."""
-        broken = np.zeros(len(self.workers), dtype=bool)
+        broken = np.zeros(count, dtype=bool)
         for name, limit in self.limits_s.items():
             if name.startswith(metric):
                 broken |= latency_s[name] > limit * _ROUNDING

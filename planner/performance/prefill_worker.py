@@ -14,14 +14,15 @@ Breaks down when: prompts are routed by more than their arrival (prefix-aware ro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from planner.performance.hand_over import HandOver
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, LoadPolicy, Replicas
 from planner.physics import parallelism
-from planner.queueing import lengths, waiting
+from planner.queueing import lengths, routing, waiting
+from planner.schema.routing import Routing
 from planner.schema.traffic import Traffic
 
 ALMOST_ALL = 0.999
@@ -124,6 +125,10 @@ class PrefillWorkers:
         """Number of configurations."""
         return int(self.replicas.batched_tokens.shape[0])
 
+    def in_pool(self, router: Routing) -> PrefillWorkers:
+        """The same workers behind a router."""
+        return replace(self, traffic=replace(self.traffic, routing=router))
+
     def times(self, tail: float) -> PromptTimes:
         """Prompts around a tail on every configuration."""
         if tail not in self.known:
@@ -147,8 +152,8 @@ class PrefillWorkers:
         mean = times.weight @ service
         scv = np.maximum(times.weight @ (service * service) / (mean * mean) - 1.0, 0.0)
         busy = arriving * mean
-        wait = waiting.mean_wait_s(busy, mean, self.traffic.arrival_scv_ratio, scv)
-        waits = waiting.wait_probability_fraction(busy, self.traffic.arrival_scv_ratio, scv)
+        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv, True)
+        wait, waits = found.mean_s, found.probability_fraction
         steps = self._steps(rows, arriving)
         stepping = np.maximum(steps.time_fraction, np.minimum(busy, 1.0))
         rest_s = stepping * steps.met_s / 2.0
@@ -216,7 +221,8 @@ class PrefillWorkers:
         for _ in range(_PASSES):
             alone = np.exp(-arriving_rps * step_s)
             step_s = np.clip((lone_s - tokens_s + alone * tokens_s) / (1.0 - growth), lone_s, full_s)
-        both = self.traffic.arrival_scv_ratio + self.traffic.prefill_scv_ratio
+        own = routing.replica_scv_ratio(*self.traffic.router, self.traffic.arrival_scv_ratio)
+        both = own + self.traffic.prefill_scv_ratio
         variance = growth * step_s * tokens_s * both / (1.0 - growth * growth)
         met_s = np.minimum(step_s + variance / step_s, full_s)
         alone = np.exp(-arriving_rps * step_s)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.performance.running import running_of_pairs
 from planner.performance.traffic import Trimmed, known, pairs
 from planner.queueing import lengths as formulas
 from planner.schema.lengths import Lengths
@@ -36,7 +37,7 @@ class Prompts:
     """Prompts, never falling."""
     answers: FloatArray | None
     """Answer of each point; None: answers do not depend on prompts."""
-    kv_tail_fraction: float
+    longest_fraction: float
     edges: FloatArray | None = None
     """Of percentiles: probabilities between the points."""
     stated: tuple[FloatArray, FloatArray] | None = None
@@ -153,6 +154,7 @@ class Prompts:
             output_p99_tokens=formulas.atom_quantile(weight, self.answers, 0.99),
             kv_tokens=self._kv_tokens(weight, self.tokens + self.answers),
             answer_input_tokens=float((weight * self.answers) @ self.tokens / mean),
+            running=running_of_pairs(weight, self.tokens, self.answers),
         )
 
     def _arrivals(self, share: float) -> float:
@@ -161,7 +163,7 @@ class Prompts:
         return max(stated, 1.0 - share + share * stated)
 
     def _kv_tokens(self, weight: FloatArray, tokens: FloatArray) -> int:
-        return math.ceil(formulas.atom_quantile(weight, tokens, self.kv_tail_fraction) - 1e-9)
+        return math.ceil(formulas.atom_quantile(weight, tokens, self.longest_fraction) - 1e-9)
 
     def _quantile(self, weight: FloatArray, probability: float) -> float:
         """Of percentiles the exact one: the point that reaches the probability, and how far into it."""
@@ -190,7 +192,7 @@ def prompts(
     trace: TraceLengths | None,
     whole: Traffic,
     image_tokens: float,
-    kv_tail_fraction: float,
+    longest_fraction: float,
 ) -> Prompts:
     """The requests of a workload, from the lengths that its traffic was made of.
 
@@ -200,17 +202,17 @@ def prompts(
         trace: the file that lengths or demand name, already read.
         whole: the traffic of all requests.
         image_tokens: tokens of images in every prompt.
-        kv_tail_fraction: quantile of prompt + answer that KV is sized for.
+        longest_fraction: quantile of prompt + answer that the longest planned request has.
     """
     trimmed = Trimmed.of(workload.trim)
     if lengths.input is None:
         weight, inputs, answers = pairs(lengths, trace, trimmed)
         order = np.argsort(inputs, kind="stable")
         tokens = inputs[order] + image_tokens
-        return Prompts(whole, weight[order], tokens, answers[order], kv_tail_fraction)
+        return Prompts(whole, weight[order], tokens, answers[order], longest_fraction)
     if lengths.input.fixed is not None:
-        return Prompts(whole, np.ones(1), whole.input_tokens, None, kv_tail_fraction)
+        return Prompts(whole, np.ones(1), whole.input_tokens, None, longest_fraction)
     stated = known(lengths.input, trimmed.scale)
     edges = formulas.cell_edges()
     tokens = formulas.quantiles_from_percentiles(*stated, (edges[:-1] + edges[1:]) / 2.0) + image_tokens
-    return Prompts(whole, np.diff(edges), tokens, None, kv_tail_fraction, edges, stated, image_tokens)
+    return Prompts(whole, np.diff(edges), tokens, None, longest_fraction, edges, stated, image_tokens)

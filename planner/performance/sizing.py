@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -41,6 +42,7 @@ def workload_sizing(
         kv: formats of the KV cache to state beside 16 bit.
         formats: all number formats, by id.
     """
+    running = math.ceil(traffic.decode_context_tokens / traffic.kept_fraction)
     stated = dict.fromkeys([facts.native_format, *weights])
     return WorkloadSizing(
         workload=workload,
@@ -57,7 +59,7 @@ def workload_sizing(
             "p95": traffic.output_p95_tokens,
             "p99": traffic.output_p99_tokens,
         },
-        sequence_tokens=traffic.kv_tokens,
+        sequence_tokens=running,
         cached_fraction=traffic.cached_fraction,
         checkpoint=facts.native_format,
         weights_bytes={
@@ -65,8 +67,7 @@ def workload_sizing(
             for name in stated
         },
         sequence_bytes={
-            name: _sequence_bytes(facts, traffic.kv_tokens, formats[name])
-            for name in dict.fromkeys([WIDEST_KV, *kv])
+            name: _sequence_bytes(facts, running, formats[name]) for name in dict.fromkeys([WIDEST_KV, *kv])
         },
         token_bytes={
             name: kv_bytes_per_token(facts, formats[name].bits).growth_past_window_bytes

@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas, State
-from planner.queueing import waiting
+from planner.queueing import routing, waiting
 from planner.schema.traffic import Traffic
 
 _ALMOST_ALL = 0.999
@@ -112,7 +112,8 @@ def _step_times(
 
 def _clumped(state: State, traffic: Traffic) -> State:
     """The three corrections for prompts that come in clumps."""
-    arrival, prompt = traffic.arrival_scv_ratio, traffic.prefill_scv_ratio
+    arrival = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
+    prompt = traffic.prefill_scv_ratio
     r = state.delayed
     peakedness = waiting.batched_peakedness_ratio(r, arrival, prompt)
     busy = np.minimum(state.share * state.mixed_s / state.step_s, _ALMOST_ALL)

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
 from planner.performance.steady_state import prompt_context_tokens
-from planner.queueing import lengths, mixtures, waiting
+from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
 
 
@@ -89,7 +89,8 @@ def _chunk_quantile(state: State, traffic: Traffic, probability: float) -> tuple
     cumulative = np.cumsum(traffic.input_weight[order])
     index = np.minimum(np.searchsorted(cumulative, rank + 1e-12), order.size - 1)
     one, computed = traffic.input_tokens[order][index], traffic.computed_tokens[order][index]
-    spread = (traffic.prefill_scv_ratio + traffic.arrival_scv_ratio) * traffic.prefill_mean_tokens
+    own = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
+    spread = (traffic.prefill_scv_ratio + own) * traffic.prefill_mean_tokens
     several = state.work + lengths.normal_score(probability) * np.sqrt(state.work * spread)
     chunk = np.clip(np.maximum(computed, several), 1e-9, state.chunk)
     context = one - np.minimum(computed, state.chunk) / 2.0
@@ -144,7 +145,7 @@ def gap_variance_s2(state: State, traffic: Traffic, answer_steps: FloatArray | f
     """
     n, r = np.maximum(answer_steps, 1.0), np.maximum(state.delayed, 1e-9)
     job_s = r / np.maximum(state.rate, 1e-12)
-    both = traffic.arrival_scv_ratio + traffic.prefill_scv_ratio
+    both = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio) + traffic.prefill_scv_ratio
     met = n * state.decode_s * r * job_s * both / (1.0 - r) ** 3
     found_s = r * job_s * both / (2.0 * (1.0 - r))
     found = found_s * found_s * (2.0 / r - 1.0) / (1.0 - r) ** 2

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.performance.reuse import full_hits, prefix_reuse
+from planner.performance.running import running_of_pairs
 from planner.performance.session_traffic import session_prompts, turn_weights
 from planner.queueing import lengths as formulas
 from planner.schema.lengths import Lengths, LengthSide
 from planner.schema.problem import Workload
 from planner.schema.reuse import Trim
 from planner.schema.traces import TraceLengths
-from planner.schema.traffic import Traffic
+from planner.schema.traffic import Running, Traffic
 
 FloatArray = NDArray[np.float64]
 Atoms = tuple[FloatArray, FloatArray]
@@ -51,7 +52,7 @@ def traffic(
     lengths: Lengths | None,
     trace: TraceLengths | None,
     tokens_per_image: int,
-    kv_tail_fraction: float,
+    longest_fraction: float,
     cache_share: float = 0.0,
 ) -> Traffic:
     """The traffic of a workload.
@@ -61,22 +62,22 @@ def traffic(
         lengths: the workload's own or its archetype's; not read for sessions.
         trace: the file that ``lengths.trace`` or ``demand.trace`` names, already read.
         tokens_per_image: prompt tokens that one image becomes.
-        kv_tail_fraction: quantile of prompt + answer that KV is sized for (0.95 by default).
+        longest_fraction: quantile of prompt + answer that the longest planned request has.
         cache_share: blocks kept for prefixes beyond those of active requests, where the problem does not say.
     """
     cut = Trimmed.of(workload.trim)
     image_tokens = float(workload.images.per_request) * tokens_per_image if workload.images else 0.0
     if workload.demand.sessions is not None:
-        return _of_sessions(workload, cut, image_tokens, kv_tail_fraction, cache_share)
+        return _of_sessions(workload, cut, image_tokens, longest_fraction, cache_share)
     assert lengths is not None, "only sessions have no lengths"
     prompt, answer, total = _atoms(lengths, trace, cut)
     prompt = (prompt[0], prompt[1] + image_tokens)
     total = (total[0], total[1] + image_tokens)
-    weighted = _answer_input_tokens(lengths, trace, cut)
-    found = _traffic(workload, prompt, answer, total, kv_tail_fraction)
+    running = _running(lengths, trace, cut, image_tokens)
+    found = _traffic(workload, prompt, answer, total, longest_fraction)
     # Atoms are means of bins, and the tail of their sum may lie below the stated tail of one side.
-    longest_prompt = _side_quantile(lengths.input, prompt, kv_tail_fraction, image_tokens, cut.scale)
-    longest_answer = _side_quantile(lengths.output, answer, kv_tail_fraction, most=cut.most)
+    longest_prompt = _side_quantile(lengths.input, prompt, longest_fraction, image_tokens, cut.scale)
+    longest_answer = _side_quantile(lengths.output, answer, longest_fraction, most=cut.most)
     least_tokens = max(longest_prompt + float(answer[1].min()), longest_answer + float(prompt[1].min()))
     found = replace(
         found,
@@ -86,7 +87,8 @@ def traffic(
         input_p99_tokens=_side_quantile(lengths.input, prompt, 0.99, image_tokens, cut.scale),
         output_p99_tokens=_side_quantile(lengths.output, answer, 0.99, most=cut.most),
         arrival_scv_ratio=_arrival_scv_ratio(workload, trace),
-        answer_input_tokens=None if weighted is None else weighted + image_tokens,
+        answer_input_tokens=None if running is None else float(running.weight @ running.input_tokens),
+        running=running,
     )
     cache = workload.prefix_cache
     if cache is None or not cache.hit:
@@ -100,7 +102,7 @@ def mean_turns(turns: LengthSide) -> float:
 
 
 def _of_sessions(
-    workload: Workload, cut: Trimmed, image_tokens: float, kv_tail_fraction: float, cache_share: float
+    workload: Workload, cut: Trimmed, image_tokens: float, longest_fraction: float, cache_share: float
 ) -> Traffic:
     """The traffic of sessions, with what of their prompts may be reused."""
     sessions = workload.demand.sessions
@@ -117,11 +119,11 @@ def _of_sessions(
         cache_share,
     )
     total = formulas.sum_atoms(*made.prompt, *answer)
-    return full_hits(_traffic(workload, made.prompt, answer, total, kv_tail_fraction), made.reuse)
+    return full_hits(_traffic(workload, made.prompt, answer, total, longest_fraction), made.reuse)
 
 
 def _traffic(
-    workload: Workload, prompt: Atoms, answer: Atoms, total: Atoms, kv_tail_fraction: float
+    workload: Workload, prompt: Atoms, answer: Atoms, total: Atoms, longest_fraction: float
 ) -> Traffic:
     """Traffic of independent sides: quantiles from the atoms, arrivals as stated."""
     lora, images = workload.lora, workload.images
@@ -136,7 +138,7 @@ def _traffic(
         output_p95_tokens=_quantile(answer, 0.95),
         input_p99_tokens=_quantile(prompt, 0.99),
         output_p99_tokens=_quantile(answer, 0.99),
-        kv_tokens=math.ceil(_quantile(total, kv_tail_fraction) - 1e-9),
+        kv_tokens=math.ceil(_quantile(total, longest_fraction) - 1e-9),
         cached_fraction=float(workload.prefix_cache_hit),
         arrival_scv_ratio=float(workload.demand.burstiness),
         images_per_request=float(images.per_request) if images else 0.0,
@@ -184,12 +186,14 @@ def pairs(
     return weight / weight.sum(), cut.prompt(inputs), cut.answer(outputs)
 
 
-def _answer_input_tokens(lengths: Lengths, trace: TraceLengths | None, cut: Trimmed) -> float | None:
-    """Mean prompt of an answer token where the input says how the two go together: E[in out] / E[out]."""
+def _running(
+    lengths: Lengths, trace: TraceLengths | None, cut: Trimmed, image_tokens: float
+) -> Running | None:
+    """Running requests, where the input says how prompt and answer go together."""
     if lengths.buckets is None and (lengths.trace is None or trace is None):
         return None
     weight, inputs, outputs = pairs(lengths, trace, cut)
-    return float((weight * outputs) @ inputs / (weight @ outputs))
+    return running_of_pairs(weight, inputs + image_tokens, outputs)
 
 
 def _side(side: LengthSide, scale: float = 1.0, most: float = math.inf) -> Atoms:

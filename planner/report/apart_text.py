@@ -1,4 +1,4 @@
-"""Serving together or apart, and the ratio of prefill to decode, in words."""
+"""Aggregated or disaggregated serving, and the ratio of prefill to decode, in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def mode_section(plan: Plan) -> RenderableType | None:
         return None
     several = len(plan.mode_choice) > 1
     lines = [f"{one.workload}: {one.text}" if several else one.text for one in plan.mode_choice]
-    return section("Together or apart", bullets(lines))
+    return section("Aggregated or disaggregated", bullets(lines))
 
 
 def ratio_section(plan: Plan) -> RenderableType | None:

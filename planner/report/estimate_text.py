@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.report.efficiency_text import estimate_efficiency
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import bullets, pairs, section, table
 from planner.report.plan_text import uncertainty
@@ -44,6 +45,7 @@ def _figures(estimate: Estimate) -> list[RenderableType | None]:
         section("Speed", *_speed(estimate)),
         _latency(estimate),
         _cost(estimate),
+        estimate_efficiency(estimate),
         _start(estimate),
         _evidence(estimate),
         _warnings(estimate),

@@ -22,6 +22,7 @@ from planner.report.reasons_text import (
     runners_up_section,
     why_not_section,
 )
+from planner.report.safety_text import optima_section
 from planner.report.steps_text import view as steps_view
 from planner.schema.explanation import Explanation, Target
 from planner.schema.plan import Plan
@@ -32,6 +33,8 @@ def view(explanation: Explanation) -> RenderableType:
     if explanation.steps:
         return steps_view(explanation)
     plan = explanation.plan
+    if explanation.safety:
+        return Group(*headline(plan), optima_section(plan, explanation.safety))
     answer = (
         section(f"Why not {explanation.asked}", bullets(explanation.answer)) if explanation.answer else None
     )

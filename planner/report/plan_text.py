@@ -11,6 +11,7 @@ from planner import numbers
 from planner.explain.hours import has_hours
 from planner.explain.phrases import listing
 from planner.report.apart_text import mode_section, ratio_section
+from planner.report.efficiency_text import plan_efficiency
 from planner.report.fleet_hours_text import hours_section, orders_section
 from planner.report.fleet_reasons_text import scenarios_section, survives_section
 from planner.report.fleet_text import (
@@ -34,14 +35,17 @@ from planner.report.reasons_text import (
     why_not_section,
 )
 from planner.report.reuse_text import reuse_section
+from planner.report.safety_text import safety_section
 from planner.schema.plan import Guardrails, Plan, Pool
 from planner.schema.slo import METRICS
 
 
-def view(plan: Plan) -> RenderableType:
-    """The page of a plan, whatever its status."""
+def view(plan: Plan, details: bool = False) -> RenderableType:
+    """The page of a plan, whatever its status; ``details``: with how well its pools use their hardware."""
     if plan.status in ("optimal", "feasible"):
         body = _answer(plan)
+        if details:
+            body.append(plan_efficiency(plan))
     else:
         body = [
             removals_section(plan.removed),
@@ -66,6 +70,7 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         reuse_section(plan),
         limits_section(plan.constraints),
         _cost(plan),
+        safety_section(plan),
         mode_section(plan),
         ratio_section(plan),
         survives_section(plan.survives),
@@ -87,6 +92,10 @@ def _cost(plan: Plan) -> RenderableType | None:
     month = f"per month ({numbers.HOURS_PER_MONTH} h)"
     rows = cost_rows(plan) if has_hours(plan) else [("per hour", numbers.usd(hourly))]
     rows.append((month, numbers.usd(hourly * numbers.HOURS_PER_MONTH)))
+    if plan.cost_error is not None:
+        low, high = plan.cost_error.low_usd_per_hour, plan.cost_error.high_usd_per_hour
+        words = f"{numbers.usd(low)} to {numbers.usd(high)} per hour"
+        rows.append(("at step times of ±1 sigma", words))
     if plan.cost_usd_per_million_output_tokens is not None:
         rows.append(("per million output tokens", numbers.usd(plan.cost_usd_per_million_output_tokens)))
     if plan.cost_usd_per_million_tokens is not None:

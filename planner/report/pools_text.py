@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,6 +10,7 @@ from rich.text import Text
 from planner import numbers
 from planner.explain.hours import has_hours, replicas_by_hour
 from planner.explain.phrases import listing, offer, pool_layout
+from planner.explain.routing import routing_sentence
 from planner.report.fleet_routing_text import fleet_routing_section
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
@@ -37,10 +38,19 @@ def pools_section(plan: Plan) -> RenderableType | None:
             )
         )
     grid = table(("pool", "replicas", "layout", "load of one replica"), rows)
-    if not has_hours(plan):
-        return section("Pools", grid)
-    note = "Loads are those of the hour in which a pool has the most replicas."
-    return section("Pools", grid, Text(note, "dim"))
+    notes = [Text(line, "dim") for line in _router_lines(plan)]
+    if has_hours(plan):
+        notes.append(Text("Loads are those of the hour in which a pool has the most replicas.", "dim"))
+    return section("Pools", grid, *notes)
+
+
+def _router_lines(plan: Plan) -> Iterable[str]:
+    """What the routers are worth, the same said once."""
+    several = len(plan.pools) > 1
+    for pool in plan.pools:
+        sentence = routing_sentence(pool)
+        if sentence is not None:
+            yield f"{pool.id}: {sentence[0].lower()}{sentence[1:]}" if several else sentence
 
 
 def _replicas(plan: Plan, pool: Pool) -> str:
@@ -90,13 +100,27 @@ def memory_section(plan: Plan) -> RenderableType | None:
     if not known:
         return None
     parts: list[RenderableType] = []
-    for alike in _alike(plan, known, "gpu", "memory_bytes"):
+    for alike in _alike(plan, known, "gpu", "memory_bytes", "memory_flag", "kv_cache"):
         memory = alike[0].memory_bytes
         assert memory is not None
         if len(known) > 1:
             parts.append(Text(f"{listing([pool.id for pool in alike])} on {alike[0].gpu}"))
         parts.append(MemoryBar(memory))
+        parts += [Text(line, "dim") for line in _cache_lines(alike[0])]
     return section("Memory of one GPU", *parts)
+
+
+def _cache_lines(pool: Pool) -> Iterator[str]:
+    """What the engine will print at its start, and what it must be told."""
+    if pool.memory_flag is not None:
+        yield f"{pool.memory_flag}"
+    if pool.kv_cache is not None:
+        cache, rank = pool.kv_cache, " of a rank" if pool.attention_dp > 1 else ""
+        yield f"KV cache{rank}: {numbers.count(cache.tokens, 'token')}"
+        longest = numbers.count(cache.request_tokens, "token")
+        yield f"Maximum concurrency for {longest} per request: {cache.max_concurrency:,.2f}x"
+        if cache.preemptions_per_s:
+            yield f"preemptions of a replica: at most {numbers.significant(cache.preemptions_per_s)} a second"
 
 
 def latency_table(rows: Iterable[tuple[str, Statistic]]) -> RenderableType:

@@ -12,7 +12,7 @@ from planner.explain.limit_words import limit_in_words
 from planner.explain.phrases import listing
 from planner.report.headline import UNITS
 from planner.report.parts import bullets, section, table
-from planner.schema.plan import Change, Plan, Price, Relaxation
+from planner.schema.plan import Change, Plan, Price, Relaxation, RunnerUp
 
 _TYPED_WITH_UNIT = ("s", "USD/h", "W", "%", "fraction")
 """Units that a problem file wants to see; other keys carry theirs in their name."""
@@ -137,10 +137,17 @@ def runners_up_section(plan: Plan) -> RenderableType | None:
             (
                 fleet,
                 f"{numbers.usd(other.cost_usd_per_hour)}/h{dearer}",
-                f"{other.option}\n{_reason(other.why)}",
+                f"{other.option}\n{_reason(other.why)}{_error(other)}",
             )
         )
     return section("Next best, and why not", table(("fleet", "cost", "option and reason"), rows, right=[1]))
+
+
+def _error(other: RunnerUp) -> str:
+    """What nobody can tell without a measurement."""
+    if not other.within_error or other.error is None:
+        return ""
+    return f"; within the error of this comparison (±{numbers.share(other.error)}): measure both"
 
 
 def _reason(why: str) -> str:

@@ -94,11 +94,6 @@ class Supply:
     usd_per_unit_h: Fraction = Fraction(0)
     """Price of a server (``unit``) or of a GPU (``gpu``)."""
 
-    def gpus_of_server(self, option: Option) -> int:
-        """GPUs of one server that a replica takes: all of them where it does not share the server."""
-        whole = option.units_per_replica is not None or option.gpus > self.unit_gpus
-        return self.unit_gpus if whole else option.gpus
-
 
 @dataclass(frozen=True)
 class Spares:

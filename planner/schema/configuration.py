@@ -100,8 +100,15 @@ class Configuration:
     """Speculative decoding; None: one token a step."""
     experts: ExpertTraffic = AS_FITTED
     adapters: AdapterSlots | None = None
+    memory_share: float | None = None
+    """Share of device memory that the engine is given; None: its own default."""
 
     @property
     def gpus(self) -> int:
         """GPUs of one replica."""
         return self.tp * self.attention_dp * self.pp
+
+    @property
+    def memory_utilization(self) -> float:
+        """Share of device memory, or of what loading leaves, that the engine takes."""
+        return float(self.engine.memory.utilization) if self.memory_share is None else self.memory_share

@@ -20,7 +20,12 @@ class EngineMemory(Noun):
     """Share of the reported memory that the engine may use."""
     basis: Literal["total", "free-after-load"]
     """What the share applies to: all memory, or what weights and activations leave."""
+    share_flag: str | None = None
+    """Argument that sets the share, where it is known."""
     kv_block_tokens: Positive
+    reserves_answer: bool = False
+    """A request starts only where its whole answer has room; otherwise its cache grows as it is written, and
+    what outgrows the cache is preempted."""
     framework: Bytes
     """Context, graphs and allocator overhead on one GPU."""
     framework_parallel: Bytes

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from planner.schema.candidates import BoolArray, Candidates, Capacities, FloatArray, IntArray
 from planner.schema.facts import ModelFacts
 from planner.schema.problem import Workload
+from planner.schema.routing import Routing, RoutingPolicy
 from planner.schema.traffic import Traffic
 
 
@@ -61,6 +64,21 @@ class Variants:
 
 
 @dataclass(frozen=True, eq=False)
+class PoolSizes:
+    """What a replica of each candidate carries in a pool of several."""
+
+    policy: RoutingPolicy
+    sizes: IntArray
+    """Numbers of replicas, ascending from 1; what lies between counts as the smaller one."""
+    rate_rps: FloatArray
+    """[candidate, size], not falling along sizes."""
+    max_batch: IntArray
+    """[candidate, size]."""
+    random_rps: FloatArray
+    """What a replica carries in a large pool whose requests go to any replica at random."""
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """Candidates of one workload with their memory, capacity and rule verdicts."""
 
@@ -86,7 +104,24 @@ class Evaluation:
     """Departures from preferences."""
     variants: Variants | None = None
     """Where candidates are repeated; all arrays and candidates here are then those of the rows."""
+    pool_sizes: PoolSizes | None = None
+    """Where what a replica carries rises with their number; ``capacities`` are then those in the pool that
+    carries the demand (see `planner.performance.pool_sizes.in_pool`)."""
 
     def traffic_of(self, index: int) -> Traffic:
         """The traffic that one candidate sees."""
         return self.traffic if self.variants is None else self.variants.traffic[index]
+
+    def traffic_in_pool(self, index: int, replicas: int) -> Traffic:
+        """The same in a pool of so many replicas."""
+        traffic = self.traffic_of(index)
+        if self.pool_sizes is None:
+            return traffic
+        return replace(traffic, routing=Routing(self.pool_sizes.policy, replicas))
+
+    def rate_in_pool_rps(self, index: int, replicas: int) -> float:
+        """Largest rate of one replica in a pool of so many."""
+        if self.pool_sizes is None:
+            return float(self.capacities.rate_rps[index])
+        place = max(int(np.searchsorted(self.pool_sizes.sizes, replicas, side="right")) - 1, 0)
+        return float(self.pool_sizes.rate_rps[index, place])

@@ -6,6 +6,7 @@ from typing import Literal
 
 from planner.schema.base import Noun
 from planner.schema.plan import Plan
+from planner.schema.safety import SafetyStep
 
 Verdict = Literal["at", "always", "never", "unknown"]
 """A threshold exists; whatever the value; not at any value; a limit ended the search for it."""
@@ -60,18 +61,22 @@ class Target(Noun):
 
 
 class Worth(Noun):
-    """The price and the speed at which a GPU type would be worth using, other things as they are."""
+    """The price and the speed at which a GPU type, one of its lines or a supplier would be worth using.
+
+    Other things as they are.
+    """
 
     gpu: str
+    """Or the id of an outside supplier."""
     usd_per_gpu_hour: float
-    """Of its cheapest offer, today."""
+    """Of the line, or of the type's cheapest one that is paid, today; 0 of an outside supplier."""
     price: Verdict | None
     """None where cost is not minimized."""
     wins_at_usd_per_gpu_hour: float | None = None
     """Highest price at which an optimal plan uses it."""
     speed: Verdict
     """``never``: not however much more its replicas carry at today's price and latencies; ``always``: even at
-    a thousandth of its speed."""
+    a thousandth of its speed; ``unknown`` too of one line or a supplier."""
     wins_at_speed: float | None = None
     """Smallest factor on what its replicas carry at which an optimal plan uses it."""
     text: str
@@ -90,4 +95,6 @@ class Explanation(Noun):
     """Of GPU types that were asked about, or of all."""
     steps: tuple[Step, ...] = ()
     """Only when asked for."""
+    safety: tuple[SafetyStep, ...] = ()
+    """The cheapest fleet at every layer of safety; only when asked for."""
     targets: tuple[Target, ...] = ()

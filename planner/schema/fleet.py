@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
 
 from planner.schema.choice import (
     NO_SPARES,
@@ -26,79 +25,11 @@ from planner.schema.choice import (
     Status,
     Way,
 )
-
-Term = Literal["owned", "reserved", "on_demand", "spot"]
-"""``reserved``: one number of GPUs for all periods, paid in each; the others are chosen per period."""
-
-
-@dataclass(frozen=True, order=True)
-class Site:
-    """Where GPUs stand. A replica never spans two sites; an empty text is a part that nobody stated."""
-
-    provider: str = ""
-    region: str = ""
-    zone: str = ""
-
-    def part(self, kind: str) -> tuple[str, ...]:
-        """What may fail as one: the provider (kind ``providers``), or the zone of its region."""
-        return (self.provider,) if kind == "providers" else (self.provider, self.region, self.zone)
-
-    def __str__(self) -> str:
-        return "/".join(part for part in (self.provider, self.region, self.zone) if part)
-
-
-@dataclass(frozen=True)
-class Host:
-    """One kind of machine: the options whose ``supply`` is its id run on it."""
-
-    id: str
-    gpu: str
-    server_gpus: int | None = None
-    """GPUs of one server, bought whole: a replica that fits stands in one server, a larger one takes whole
-    servers (``Option.units_per_replica``). None: single GPUs, any replica takes just its GPUs."""
-
-    def room_gpus(self, option: Option) -> int | Fraction:
-        """GPUs that one replica takes: its own, or the part of a server that nobody else can use.
-
-        Replicas take a half, a quarter, an eighth … of a server, so that any set of them whose rooms add up
-        to whole servers can be packed. Slices of a GPU take as many parts of it as it holds of them; parts
-        that add up to whole GPUs can be packed too (2, 3 and 7 slices a GPU).
-        """
-        if option.slices > 1:
-            return Fraction(1, option.slices)
-        if self.server_gpus is None:
-            return option.gpus
-        if option.units_per_replica is not None:
-            return option.units_per_replica * self.server_gpus
-        if option.gpus > self.server_gpus:
-            return -(-option.gpus // self.server_gpus) * self.server_gpus
-        room = self.server_gpus
-        while room % 2 == 0 and room // 2 >= option.gpus:
-            room //= 2
-        return room
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the supply: GPUs of one host at one site under one term and price."""
-
-    id: str
-    """Unique: ``GPU/TERM``, with ``#2`` … where a problem has several such lines."""
-    gpu: str
-    host: str
-    term: Term
-    usd_per_gpu_h: Fraction
-    unit_gpus: int = 1
-    """GPUs are bought in multiples of this number (the host's server where it has one)."""
-    max_gpus: int | None = None
-    """GPUs in a period at most: the market's own cap (``supply:GPU/TERM``)."""
-    site: Site = Site()
-    max_share: Fraction | None = None
-    """GPUs of this line over all GPUs of this type bought in the period, at most."""
-    reserve: Fraction = Fraction(0)
-    """Share of this line's GPUs that carries nothing, against interruptions."""
-    lead_h: Fraction = Fraction(0)
-    """From order to service; it moves the schedule, not the cost."""
+from planner.schema.limit_rows import LimitRow
+from planner.schema.supply_lines import Host as Host
+from planner.schema.supply_lines import Line as Line
+from planner.schema.supply_lines import Site as Site
+from planner.schema.supply_lines import Term as Term
 
 
 @dataclass(frozen=True)
@@ -181,26 +112,6 @@ class StartCharge:
 
 
 @dataclass(frozen=True)
-class Quota:
-    """GPUs that some lines together may have in a period."""
-
-    id: str
-    """``quota:NAME``."""
-    lines: tuple[str, ...]
-    gpus: int
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Money at most; start charges and API count."""
-
-    id: str
-    usd_per_h: Fraction
-    every_period: bool = True
-    """False: on average over the periods."""
-
-
-@dataclass(frozen=True)
 class Changes:
     """GPUs added or removed against today, summed over types, in every period at most ``most``."""
 
@@ -213,14 +124,8 @@ class Changes:
 class FleetLimits:
     """What may be bought at most, and what is minimized (summed over the periods)."""
 
-    stock_gpus: dict[str, int] = field(default_factory=dict)
-    """By GPU type: bought in a period over all lines."""
-    quotas: tuple[Quota, ...] = ()
-    budgets: tuple[Budget, ...] = ()
-    max_gpus: int | None = None
-    """Bought in a period."""
-    power_w: Fraction | None = None
-    """Of all replicas in a period."""
+    rows: tuple[LimitRow, ...] = ()
+    """Those that the problem states; what lines of the supply bring with them, `Line` says."""
     changes: Changes | None = None
     objective: Objective = "cost"
     must_use: tuple[str, ...] = ()
@@ -237,6 +142,7 @@ class FleetProblem:
         cover     sum of y = 1 for every bucket with demand (= level for deferrable work)
         capacity  sum_b y demand / rate <= max_utilization N          (N over all sites)
         balance   sum room_gpus N <= sum (1 - reserve) G               for every host and site
+        packing   the replicas of a host and site fit into its servers, none across two unless it is larger
         bought    unit_gpus | G;  G <= max_gpus;  reserved: the same G in all periods
 
     A workload with prefill and decode at several ``places`` decodes at each what it prefills there:

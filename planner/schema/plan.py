@@ -9,6 +9,7 @@ from pydantic import Field
 
 from planner.schema.apart import ModeChoice, PrefillDecodeStep
 from planner.schema.base import Noun
+from planner.schema.efficiency import Efficiency
 from planner.schema.fleet_answers import ChangeStep, Move, RobustVariant, Scenario, Survival
 from planner.schema.fleet_plan import (
     ApiTaken,
@@ -20,6 +21,8 @@ from planner.schema.fleet_plan import (
     UtilizationTrap,
 )
 from planner.schema.reuse_state import PoolReuse, SessionsTaken
+from planner.schema.routing import RoutingPolicy
+from planner.schema.safety import CostError, SafetyStep
 from planner.schema.sizing import WorkloadSizing
 from planner.schema.speculation import DraftsTaken
 
@@ -63,6 +66,30 @@ class Memory(Noun):
     capacity: float
 
 
+class PoolRouting(Noun):
+    """The router in front of a pool, and what it is worth."""
+
+    policy: RoutingPolicy
+    capacity_rps_alone: float
+    """Largest load of a replica that is no part of a pool."""
+    capacity_rps_random: float
+    """The same in a pool whose requests go to any replica at random."""
+
+
+class KvCache(Noun):
+    """The KV cache of one attention rank, at the planned batch."""
+
+    tokens: int
+    request_tokens: int
+    """Of the longest planned request."""
+    max_concurrency: float
+    """Requests of that length that it holds: what engines print at their start."""
+    preemptions_per_s: float
+    """Requests of one replica that are set back because the cache is full, at most."""
+    recomputed_tokens_per_s: float
+    """Tokens that are computed again because of that."""
+
+
 class Pool(Noun):
     """Equal replicas of one option."""
 
@@ -91,7 +118,9 @@ class Pool(Noun):
     reuse: PoolReuse | None = None
     """KV that is used again or kept outside the GPU; null where the problem asks for neither."""
     capacity_rps: float
-    """Largest load of one replica that keeps every limit."""
+    """Largest load of one replica that keeps every limit, in a pool that carries the busiest hour."""
+    routing: PoolRouting | None = None
+    """Null where measured workers state what they carry."""
     load_rps: float
     """Planned load of one replica at peak demand."""
     utilization: float
@@ -101,6 +130,12 @@ class Pool(Noun):
     kv_usage: float | None = None
     """Share of the KV cache that these requests take on average."""
     memory_bytes: Memory | None = None
+    memory_share: float | None = None
+    """Share of device memory that the engine is told to take, or of what loading leaves (an engine fact)."""
+    memory_flag: str | None = None
+    """The argument that says so."""
+    kv_cache: KvCache | None = None
+    """What its KV cache holds; null where rates were measured, or no request needs one."""
     ttft_s: Statistic = {}
     itl_s: Statistic = {}
     tpot_s: Statistic = {}
@@ -122,6 +157,8 @@ class Pool(Noun):
     evidence: Evidence = "modelled"
     limited_by: str | None = None
     """Constraint that stops one replica from carrying more."""
+    efficiency: Efficiency | None = None
+    """At the planned load; null for measured workers."""
     usd_per_hour: float
     """Of a fleet over several hours the mean."""
     site: str | None = None
@@ -226,6 +263,11 @@ class RunnerUp(Noun):
     gpus: int
     cost_usd_per_hour: float
     why: str
+    error: float | None = None
+    """Standard deviation of the logarithm of its cost over that of the plan; null where cost is not minimized
+    or nothing is modelled."""
+    within_error: bool = False
+    """The costs differ by less than that: nobody can tell which is cheaper without a measurement."""
 
 
 class WhyNot(Noun):
@@ -308,6 +350,10 @@ class Plan(Noun):
     cost_usd_per_hour: float | None
     cost_usd_per_million_output_tokens: float | None
     cost_usd_per_million_tokens: float | None
+    safety: tuple[SafetyStep, ...] = ()
+    """From the bare need of the chosen layouts to the plan; empty for measured workers and without a plan."""
+    cost_error: CostError | None = None
+    """Null for measured workers and without a plan."""
     mean_utilization: float | None
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""
@@ -315,7 +361,7 @@ class Plan(Noun):
     pd_steps: tuple[PrefillDecodeStep, ...] = ()
     """What one step of the ratio to either side would cost."""
     mode_choice: tuple[ModeChoice, ...] = ()
-    """Together or apart, of each workload that was searched in both ways."""
+    """Aggregated or disaggregated, of each workload that was searched in both ways."""
     pools: tuple[Pool, ...] = ()
     routing: tuple[Route, ...] = ()
     sessions: tuple[SessionsTaken, ...] = ()
@@ -406,6 +452,7 @@ class Estimate(Noun):
     usd_per_million_output_tokens: float | None = None
     cold_start_s: float | None = None
     host_memory_bytes: float | None = None
+    efficiency: Efficiency | None = None
     uncertainty: dict[str, float] = {}
     evidence: Evidence = "modelled"
     warnings: tuple[str, ...] = ()

@@ -22,7 +22,9 @@ class _Judged:
 class Policy(_Judged):
     """See the meanings in ``catalog/judgement/planning.yaml``; one field a parameter there."""
 
-    kv_tail_fraction: float
+    longest_request_fraction: float
+    kv_overflow_fraction: float
+    largest_memory_fraction: float
     slot_full_fraction: float
     rare_step_margin_fraction: float
     prefix_cache_share: float

@@ -21,6 +21,7 @@ from planner.schema.base import (
 )
 from planner.schema.lengths import Lengths
 from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse_fault
+from planner.schema.routing import RoutingPolicy
 from planner.schema.sessions import Sessions
 from planner.schema.slo import Slo
 from planner.schema.speculation import Experts, Speculation
@@ -159,13 +160,28 @@ class Redundancy(Noun):
         return self
 
 
+MemoryShare = Annotated[Share, Field(gt=0, lt=1)]
+
+
+class RouterChoice(Noun):
+    """The router in front of every pool."""
+
+    policy: RoutingPolicy
+
+
 class Headroom(Noun):
     """Room kept free."""
 
-    memory: Share = Decimal("0.1")
-    """Share of device memory that plans leave empty (the engine's own limit holds where it is tighter)."""
+    memory: Share | None = None
+    """Share of device memory that plans leave empty, where ``memory_share`` is not tighter. Default: none;
+    with a table of workers 10 %."""
     capacity: Percentage = Decimal("0.2")
     """A pool carries demand x (1 + this)."""
+
+    @property
+    def memory_of_tables(self) -> Decimal:
+        """Of measured workers, whose table says what they fill."""
+        return Decimal("0.1") if self.memory is None else self.memory
 
 
 class WorkloadHeadroom(Noun):
@@ -227,8 +243,12 @@ class Workload(Noun):
     """Shares of requests per bucket of the worker table."""
     min_replicas: Positive | None = None
     """Overrides the fleet's."""
+    max_replicas: Count | None = None
+    """Replicas in a period at most, prefill and decode counted. Default: no limit."""
     redundancy: SpareCount | Redundancy | None = None
     """Overrides the fleet's."""
+    routing: RouterChoice | None = None
+    """How its requests are spread over replicas; default: the fleet's."""
     headroom: WorkloadHeadroom | None = None
     """Overrides the fleet's, key by key."""
     storage: str | None = None
@@ -273,6 +293,18 @@ class Workload(Noun):
             raise _refused(*fault)
         return self
 
+    @model_validator(mode="after")
+    def _routers_agree(self) -> Workload:
+        cache = self.prefix_cache
+        if self.routing is None or cache is None or "routing" not in cache.model_fields_set:
+            return self
+        if (cache.routing == "cache-aware") != (self.routing.policy == "cache-aware"):
+            raise _refused(
+                f"routing.policy {self.routing.policy} with prefix_cache.routing {cache.routing}",
+                "one of them, or two that agree",
+            )
+        return self
+
 
 class Fleet(Noun):
     """What may be bought and what must be kept free."""
@@ -304,6 +336,15 @@ class Fleet(Noun):
     max_power: Watts | None = None
     """Power of all replicas at most, each GPU at its rated power; GPUs of unknown power are left out.
     Default: no limit."""
+    max_replicas: Count | None = None
+    """Replicas of all workloads in a period at most, prefill and decode counted. Default: no limit."""
+    max_co2_kg_per_day: Annotated[Exact, Field(ge=0, le=1_000_000_000)] | None = None
+    """Carbon dioxide of all replicas at rated power on average over the periods, by the grid of each region;
+    GPUs of unknown power are left out. Default: no limit."""
+    co2_g_per_kwh: dict[str, Annotated[Exact, Field(ge=0, le=10_000)]] = {}
+    """Carbon intensity of the grid by region, before the catalog's figures."""
+    pue: Annotated[Exact, Field(ge=1, le=3)] = Decimal("1.3")
+    """Power of the building over power of the machines, for carbon dioxide."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None
@@ -314,8 +355,14 @@ class Fleet(Noun):
     """Of that network; default: what the catalog states."""
     links: tuple[PlaceLink, ...] = ()
     """Between places of the supply: prefill may stand at one and decode at the other. Default: none."""
+    routing: RouterChoice | None = None
+    """How requests are spread over the replicas of a pool. Default: least-loaded, prompts for prefill workers
+    in a shared queue; where a prefix cache is described, as its own ``routing`` says."""
     headroom: Headroom = Headroom()
     """Memory and capacity kept free."""
+    memory_share: Annotated[tuple[MemoryShare, ...], Field(min_length=1)] | None = None
+    """Shares of device memory that engines may be given. Default: the engine's own, and 95 %. A larger one is
+    taken only where it makes a layout fit or the plan cheaper. Not read with a table of workers."""
     max_utilization: Annotated[Share, Field(gt=0)] = Decimal(1)
     """Load of a replica over its capacity, at most."""
     min_replicas: Positive = 1

@@ -8,29 +8,12 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from planner.schema.choice import Choice
+from planner.schema.limit_rows import LimitRow
 
-LimitKind = Literal[
-    "latency",
-    "memory",
-    "budget",
-    "max-gpus",
-    "power",
-    "stock",
-    "precision",
-    "rule",
-    "service",
-    "demand",
-    "headroom",
-    "redundancy",
-    "replicas",
-    "utilization",
-    "quota",
-    "changes",
-    "supply",
-    "share",
-]
-"""``service`` is a bucket that must be served (``unservable:W/B``); ``changes`` GPUs added or removed against
-today; ``supply`` what the market has under one term, ``share`` the part of all GPUs of a type it may be."""
+LimitKind = str
+"""``latency``, ``memory``, ``precision``, ``rule`` decide what a replica carries; ``service`` is a bucket
+that must be served (``unservable:W/B``); ``demand``, ``headroom``, ``redundancy``, ``replicas`` and
+``utilization`` are given; all others are those of `planner.constraints.plan.registry`."""
 
 Goal = Literal["any", "value", "plan"]
 """How far to search: any feasible choice, the optimal value, or the optimal choice with its ties settled."""
@@ -68,6 +51,8 @@ class NamedLimit:
     """Workloads that it concerns; empty: as its id says."""
     step: Fraction | None = None
     """One step, in its unit; None: as `planner.explain.steps.step` says."""
+    row: LimitRow | None = None
+    """Of a linear limit of the plan: what counts."""
 
 
 class Asker(Protocol):

@@ -18,7 +18,7 @@ class WorkloadSizing(Noun):
     output_tokens: dict[str, float]
     """The same of an answer."""
     sequence_tokens: int
-    """Prompt and answer that KV memory is sized for."""
+    """What a running request holds on average: its prompt, and its answer so far."""
     cached_fraction: float
     """Share of prompt tokens found in the prefix cache."""
     checkpoint: str

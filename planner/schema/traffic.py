@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.schema.routing import ALONE, Routing, RoutingPolicy
+
 FloatArray = NDArray[np.float64]
 
 
@@ -44,6 +46,17 @@ class Reuse:
 
 
 @dataclass(frozen=True, eq=False)
+class Running:
+    """Requests as they are met while they run: those with long answers more often."""
+
+    weight: FloatArray
+    """Summing to 1."""
+    input_tokens: FloatArray
+    output_tokens: FloatArray
+    """Of the whole answer."""
+
+
+@dataclass(frozen=True, eq=False)
 class Traffic:
     """Lengths and arrivals of one workload.
 
@@ -62,13 +75,15 @@ class Traffic:
     input_p99_tokens: float
     output_p99_tokens: float
     kv_tokens: int
-    """Tokens of KV that one sequence is sized for: the tail of prompt + answer."""
+    """Prompt and answer of the longest planned request: one alone fits the cache and the model's window."""
     cached_fraction: float
     """Share of prompt tokens found in the prefix cache."""
     arrival_scv_ratio: float
-    """Squared coefficient of variation of inter-arrival times."""
+    """Squared coefficient of variation of inter-arrival times at the router."""
     answer_input_tokens: float | None = None
     """Mean prompt weighted by answer tokens, where the two depend on each other."""
+    running: Running | None = None
+    """Running requests, where prompt and answer depend on each other; None: they do not."""
     images_per_request: float = 0.0
     active_adapters: int = 0
     adapter_rank: int = 0
@@ -78,8 +93,17 @@ class Traffic:
     """Of each prompt atom, what is fetched from host memory or drives; None: nothing."""
     kept_fraction: float = 1.0
     """Share of the tokens of a running request whose KV is kept."""
+    recomputed_tokens: float = 0.0
+    """Tokens per request that are computed again because the cache was full, on average."""
     reuse: Reuse | None = None
     """Where hits depend on the cache and on the number of replicas; the atoms then are those of full hits."""
+    routing: Routing = ALONE
+    """How arrivals are spread over replicas."""
+
+    @property
+    def router(self) -> tuple[RoutingPolicy, int]:
+        """Policy and number of replicas."""
+        return self.routing.policy, self.routing.replicas
 
     @property
     def computed_tokens(self) -> FloatArray:
@@ -90,8 +114,8 @@ class Traffic:
 
     @property
     def prefill_mean_tokens(self) -> float:
-        """Prompt tokens computed per request on average."""
-        return self.input_mean_tokens * (1.0 - self.cached_fraction)
+        """Tokens computed per request on average before answers are written."""
+        return self.input_mean_tokens * (1.0 - self.cached_fraction) + self.recomputed_tokens
 
     @property
     def reloaded_mean_tokens(self) -> float:
@@ -107,18 +131,6 @@ class Traffic:
         second = float(self.output_weight @ (self.output_tokens * self.output_tokens))
         prompt = self.input_mean_tokens if self.answer_input_tokens is None else self.answer_input_tokens
         return self.kept_fraction * (prompt + second / (2.0 * self.output_mean_tokens))
-
-    @property
-    def running_spread_tokens(self) -> float:
-        """Standard deviation of the KV of a running request at any moment, of what is kept.
-
-        Equation: Var[n] + E[o^3] / (3 E[o]) - (E[o^2] / (2 E[o]))^2: prompts of n tokens vary as they do, and
-        a running answer of o tokens is met with weight o, anywhere in its course.
-        """
-        weight, tokens, mean = self.output_weight, self.output_tokens, self.output_mean_tokens
-        third, second = float(weight @ tokens**3) / mean, float(weight @ tokens**2) / mean
-        prompts = float(self.input_weight @ self.input_tokens**2) - self.input_mean_tokens**2
-        return float(self.kept_fraction * np.sqrt(max(prompts + third / 3.0 - second**2 / 4.0, 0.0)))
 
     @property
     def prefill_scv_ratio(self) -> float:

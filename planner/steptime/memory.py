@@ -34,12 +34,19 @@ class MemoryAccount:
     fits: np.ndarray[Any, np.dtype[np.bool_]]
     """Loads, and keeps its parts within the limit."""
 
+    @property
+    def resident_bytes(self) -> FloatArray:
+        """Everything but the cache."""
+        parts = self.weights_bytes + self.activations_bytes + self.framework_bytes
+        return np.asarray(parts + self.adapters_bytes)
+
 
 def memory_account(
     specs: StepSpecs,
     rows: IntArray,
     headroom_fraction: Floats = 0.0,
     images: Floats = 1.0,
+    running: Floats = np.inf,
 ) -> MemoryAccount:
     """Divide the memory of one GPU.
 
@@ -47,12 +54,22 @@ def memory_account(
     engine reserves in its start-up profile: logits of the sampler, rows of the largest step, ``images`` in
     the image encoder of a vision model, and padded buffers of the exchange between experts.
 
+    Args:
+        specs: columns of the configurations.
+        rows: those meant.
+        headroom_fraction: memory kept free.
+        images: in one prompt.
+        running: sequences that the engine is told to run at most on one attention rank (``max_num_seqs``),
+            and so profiles; default: its own limit.
+
     Source: performance model, section 3.
     Assumes: the largest stage also has the larger of embedding and head.
     """
     s = specs.take(rows)
     activations = (
-        memory.sampler_bytes(s.sampler_sequences, s.vocabulary_size, s.sampler_bytes_per_logit)
+        memory.sampler_bytes(
+            np.minimum(s.sampler_sequences, running), s.vocabulary_size, s.sampler_bytes_per_logit
+        )
         + memory.workspace_bytes(
             s.batched_tokens, s.widest_row_elements, BYTES_PER_ACTIVATION, s.workspace_copies
         )
@@ -61,11 +78,7 @@ def memory_account(
     )
     adapters = adapter_bytes(s.adapters, s.adapter_params, BYTES_PER_ACTIVATION)
     resident = s.weight_bytes + activations + s.framework_bytes + adapters
-    pool = np.where(
-        s.takes_free_share > 0,
-        memory.pool_of_free_bytes(s.capacity_bytes, s.engine_utilization, headroom_fraction, resident),
-        memory.pool_of_total_bytes(s.capacity_bytes, s.engine_utilization, headroom_fraction, resident),
-    )
+    pool = cache_bytes(s, headroom_fraction, resident)
     peak = np.asarray(memory.load_peak_bytes(s.weight_bytes, s.load_copy, s.framework_bytes))
     usable = np.where(
         s.takes_free_share > 0,
@@ -85,6 +98,19 @@ def memory_account(
         host_bytes=np.asarray(memory.host_bytes(s.weight_bytes, s.host_copy, server_gpus)),
         fits=(resident <= usable) & (peak <= s.capacity_bytes),
     )
+
+
+def cache_bytes(specs: StepSpecs, headroom_fraction: Floats, resident_bytes: Floats) -> FloatArray:
+    """Cache of one GPU that an engine takes beside what is resident, shape of the columns."""
+    given = (specs.capacity_bytes, specs.engine_utilization, headroom_fraction, resident_bytes)
+    of_free = specs.takes_free_share > 0
+    return np.where(of_free, memory.pool_of_free_bytes(*given), memory.pool_of_total_bytes(*given))
+
+
+def logit_bytes(specs: StepSpecs, running: Floats) -> FloatArray:
+    """What the profile of so many sequences on a rank holds more than that of one."""
+    more = np.maximum(np.minimum(specs.sampler_sequences, running) - 1.0, 0.0)
+    return np.asarray(memory.sampler_bytes(more, specs.vocabulary_size, specs.sampler_bytes_per_logit))
 
 
 def sequence_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArray:

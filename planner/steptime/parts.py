@@ -10,6 +10,7 @@ import numpy as np
 from planner.physics import adapters, attention, collectives, moe, operators, parallelism, roofline
 from planner.physics.arrays import FloatArray, Floats
 from planner.steptime.specs import StepSpecs
+from planner.steptime.work import routed_experts
 
 BOUNDS = ("compute", "memory-bandwidth", "interconnect", "overhead")
 
@@ -127,25 +128,7 @@ def _gemm(
 
 def _experts(s: StepSpecs, stage_tokens: Floats) -> _Cost:
     """Those of the hottest rank: the layer waits for it."""
-    touched = moe.hottest_touched(
-        moe.touched_fraction(stage_tokens * s.expert_hot_ratio, s.experts, s.experts_per_token),
-        s.expert_hit_spread,
-    )
-    tokens = moe.hottest_tokens(
-        stage_tokens, s.expert_hot_ratio, s.expert_row_spread, s.expert_capacity_ratio
-    )
-    rows = moe.routed_rows(
-        tokens, s.experts, s.experts_per_token, touched, s.expert_half_tokens, s.expert_held_fraction
-    )
-    work_flops, read_bytes = moe.routed_work(
-        rows,
-        s.stage_moe_layers,
-        s.expert_params,
-        s.layer_experts_bytes,
-        touched,
-        s.expert_held_fraction,
-        s.expert_shards,
-    )
+    tokens, work_flops, read_bytes = routed_experts(s, stage_tokens, s.expert_half_tokens)
     moved = moe.row_bytes(
         tokens,
         s.experts_per_token,

@@ -137,8 +137,9 @@ def memory_columns(table: ConfigurationTable) -> Columns:
     )
     return {
         "capacity_bytes": table.accelerator.column(lambda a: float(a.memory.reported)),
-        "engine_utilization": engine(lambda e: float(e.memory.utilization)),
+        "engine_utilization": table.memory_utilization,
         "takes_free_share": engine(lambda e: float(e.memory.basis == "free-after-load")),
+        "reserves_answer": engine(lambda e: float(e.memory.reserves_answer)),
         "kv_block_tokens": engine(lambda e: e.memory.kv_block_tokens),
         "framework_bytes": np.where(alone, single, parallel),
         "sampler_sequences": np.where(table.fact("vision_params") > 0, sampled_vision, sampled),

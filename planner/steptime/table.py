@@ -40,6 +40,7 @@ class ConfigurationTable:
         self.batched_tokens = _column([c.batched_tokens for c in configurations])
         self.node_gpus = _column([c.node_gpus for c in configurations])
         self.fast_link = _column([c.fast_link for c in configurations])
+        self.memory_utilization = _column([c.memory_utilization for c in configurations])
         self.spans_servers = _column([c.spans_servers for c in configurations]) > 0
         self.network_bytes_per_s = _column([c.network_bytes_per_s for c in configurations])
         self.network_latency_s = _column([c.network_latency_s for c in configurations])

@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 import planner.constraints
+from planner.constraints.plan.registry import PLAN_LIMITS
 from planner.constraints.registry import CANDIDATE_CONSTRAINTS
 from planner.loaders.rules import load_planning_rules
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in Path(planner.constraints.__path__[0]).glob("*.py"))
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+PLAN_UNITS = {"GPUs", "replicas", "USD/h", "W", "fraction", "kg CO2/day"}
+PLAN_PARTS = {"limit", "of_line", "registry", "usage"}
+"""Modules that limits of plans are made of."""
 UNITS = {"", "B", "s", "tokens", "GPUs", "USD/h"}
 
 
@@ -54,10 +58,37 @@ def test_every_constraint_has_a_test_of_both_kinds(constraint):
         assert kind in text, f"{constraint.id}: {path.name} has no {kind}…"
 
 
+@pytest.mark.parametrize("limit", PLAN_LIMITS, ids=lambda limit: limit.kind)
+def test_every_limit_of_a_plan_has_its_words(limit):
+    assert KEBAB.fullmatch(limit.kind)
+    assert limit.title
+    assert limit.unit in PLAN_UNITS
+    assert limit.source
+    assert limit.path
+    assert "=" in limit.meaning
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert f"| `{limit.form}` | {limit.meaning} |" in page
+
+
+@pytest.mark.parametrize("limit", PLAN_LIMITS, ids=lambda limit: limit.kind)
+def test_every_limit_of_a_plan_has_a_test_of_both_kinds(limit):
+    path = ROOT / "tests" / "constraints" / "plan" / f"test_{module_of(limit)}.py"
+    text = path.read_text(encoding="utf-8")
+    for kind in ("def test_both_engines_get", "def test_feasible_when", "def test_infeasible_when"):
+        assert kind in text, f"{limit.kind}: {path.name} has no {kind}…"
+
+
+def test_every_limit_of_a_plan_that_is_written_is_registered():
+    folder = Path(planner.constraints.__path__[0]) / "plan"
+    written = {path.stem for path in folder.glob("*.py")} - {"__init__", *PLAN_PARTS}
+    assert {module_of(limit) for limit in PLAN_LIMITS} == written
+    assert len({limit.kind for limit in PLAN_LIMITS}) == len(PLAN_LIMITS)
+
+
 def test_ids_of_constraints_and_rules_differ():
-    ids = [constraint.id for constraint in CANDIDATE_CONSTRAINTS] + [
-        rule.id for rule in load_planning_rules()
-    ]
+    ids = [constraint.id for constraint in CANDIDATE_CONSTRAINTS]
+    ids += [limit.kind for limit in PLAN_LIMITS]
+    ids += [rule.id for rule in load_planning_rules()]
     assert len(set(ids)) == len(ids)
 
 

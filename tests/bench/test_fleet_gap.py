@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from fleet_samples import fleet
 
-from planner.solver.fleet_mip.solve import solve_mip
+from planner.solver.mip.solve import solve_mip
 
 SIZES = {
     "5x6x8, one period": (5, 6, 8, 1, 20.0),

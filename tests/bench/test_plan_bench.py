@@ -8,7 +8,7 @@ import pytest
 
 import planner
 from planner.app import plan as plan_case
-from planner.app.study import Study
+from planner.planning.posing.study import Study
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
 

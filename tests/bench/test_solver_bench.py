@@ -6,10 +6,10 @@ import random
 from fractions import Fraction
 
 import pytest
+from one_hour import solve
 
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Supply
-from planner.solver.dominance import pruned
-from planner.solver.solve import solve
+from planner.solver.cp.dominance import pruned
 
 GPUS = {
     "a": (1.0, 3.0),

@@ -8,23 +8,21 @@ from fractions import Fraction
 
 import networkx as nx
 import pytest
+from plan_limits import budget_row, plan_limits, quota_row
 
 from planner.constraints.fleet_check import bill, broken
 from planner.constraints.fleet_check_waiting import in_time
 from planner.schema.choice import NO_SPARES, Coupling, LossShares, Option, Share, Spares
 from planner.schema.fleet import (
     Api,
-    Budget,
     Changes,
     Deferrable,
     FleetChoice,
     FleetDemand,
-    FleetLimits,
     FleetProblem,
     Host,
     Line,
     PeriodChoice,
-    Quota,
     Site,
     StartCharge,
 )
@@ -46,7 +44,7 @@ def problem(**limits):
     )
     demand = FleetDemand("w", "serve", ((F(4), F(3)), (F(2), F(1))), ("a", "b"), F(1), 1)
     return FleetProblem(
-        2, options, (Host("node", "g", 4),), lines, (demand,), FleetLimits(**limits),
+        2, options, (Host("node", "g", 4),), lines, (demand,), plan_limits(**limits),
         starts=(StartCharge(("g/spot",), F(3)),),
     )  # fmt: skip
 
@@ -99,9 +97,9 @@ def test_a_plan_that_keeps_everything():
     ("limits", "word"),
     [
         ({"stock_gpus": {"g": 7}}, "stock:g"),
-        ({"quotas": (Quota("quota:p", ("g/spot", "g/reserved"), 7),)}, "quota:p"),
-        ({"budgets": (Budget("budget", F(21)),)}, "period 0: budget"),
-        ({"budgets": (Budget("budget:day", F("14.9"), False),)}, "budget:day"),
+        ({"quotas": (quota_row("quota:p", ("g/spot", "g/reserved"), 7),)}, "quota:p"),
+        ({"budgets": (budget_row("budget", F(21)),)}, "period 0: budget"),
+        ({"budgets": (budget_row("budget:day", F("14.9"), False),)}, "budget:day"),
         ({"max_gpus": 7}, "max-gpus"),
         ({"power_w": F(499)}, "power"),
         ({"changes": Changes({"g": 1}, 6)}, "period 0: changes: 7"),
@@ -118,13 +116,16 @@ def test_limits_that_this_plan_breaks(limits, word):
     "limits",
     [
         {"stock_gpus": {"g": 8}},
-        {"quotas": (Quota("quota:p", ("g/spot", "g/reserved"), 8),)},
-        {"budgets": (Budget("budget", F(22)), Budget("budget:day", F(15), False))},
+        {"quotas": (quota_row("quota:p", ("g/spot", "g/reserved"), 8),)},
+        {"budgets": (budget_row("budget", F(22)), budget_row("budget:day", F(15), False))},
         {"max_gpus": 8, "power_w": F(500), "changes": Changes({"g": 4}, 4), "must_use": ("g",)},
     ],
 )
 def test_a_value_equal_to_its_limit_is_allowed(limits):
     assert faults(problem(**limits), plan()) == []
+
+
+OWN = {"g/reserved": 4, "g/owned": 8}
 
 
 def changed(period, **more):
@@ -143,8 +144,9 @@ def changed(period, **more):
         (changed(1, bought={}), "balance:node"),
         # The reserve of a quarter leaves room for three of four spot GPUs.
         (changed(0, counts={("large", HERE): 1, ("small", THERE): 4}), "balance:node at p/eu/b"),
-        # A replica of three GPUs takes a whole server of four.
-        (changed(1, counts={("large", HERE): 1, ("small", HERE): 1}), "balance:node at p/eu/a: 5.0 of 4.0"),
+        # A server of four holds a replica of three GPUs beside one of one GPU, but no parts of another.
+        (changed(1, counts={("large", HERE): 1, ("small", HERE): 2}), "balance:node at p/eu/a: 5.0 of 4.0"),
+        (changed(1, counts={("large", HERE): 4}, bought=OWN), "packing:node at p/eu/a"),
         (changed(1, counts={("large", HERE): 0}, bought={"g/reserved": 4}), "min_replicas"),
         (changed(1, shares=shares(("a", "large", F(1, 2)), ("b", "large", 1))), "bucket a is served to 0.5"),
         (changed(0, shares=shares(("a", "large", 1), ("b", "large", 1))), "large carries"),

@@ -10,9 +10,9 @@ from json_schema import faults
 from sample_plans import EACH, PROBLEMS, sample
 
 from planner.app.plan import answered
-from planner.app.run import Run
 from planner.interfaces import cli
 from planner.loaders.problem import load_problem_document
+from planner.planning.run import Run
 from planner.report import json_document
 
 TABLE = yaml.safe_load((Path(__file__).parent / "plans.yaml").read_text(encoding="utf-8"))

@@ -67,7 +67,7 @@ def test_help_names_every_command_and_loads_nothing_heavy():
 
 def test_version_comes_from_the_installed_distribution():
     done = shell("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"planner 0.1.0\n", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"planner 0.2.0\n", b"")
 
 
 @pytest.mark.parametrize(

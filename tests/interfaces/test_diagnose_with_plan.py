@@ -62,7 +62,7 @@ def test_smaller_kv_is_predicted_as_a_what_if_says(plans):
     assert after.itl_p99_s == pool.itl_s["p99"]
     assert after.capacity_rps == pytest.approx(pool.capacity_rps * pool.replicas)
     assert found.plan.rate_rps == 9.0
-    # 57 sequences of P95 length are what 16-bit KV holds, whatever the observed limit of the batch says.
+    # What 16-bit KV holds counts, whatever the observed limit of the batch says.
     assert found.plan.set["search.max_batch"][0] < 192
 
 
@@ -77,7 +77,8 @@ def test_one_replica_more_costs_its_price_and_clears_the_limits(plans):
     assert action.effect.clears_slo
     assert after.replicas == {"serve": pool.replicas + 1}
     assert after.cost_usd_per_hour - before.cost_usd_per_hour == pytest.approx(2.5 * pool.gpus_per_replica)
-    assert before.capacity_rps == pytest.approx(pool.capacity_rps * pool.replicas)
+    # The observed rate fills a larger pool, of which each replica carries a little more.
+    assert before.capacity_rps == pytest.approx(pool.capacity_rps * pool.replicas, rel=0.02)
     assert before.ttft_p99_s > after.ttft_p99_s
 
 
@@ -110,7 +111,7 @@ def test_what_the_planner_does_not_model_says_so(plans):
 
 
 def test_a_batch_that_memory_cannot_hold_is_infeasible(plans):
-    values = {"batch_mean": 63, "max_batch": 64, "queue_depth": 5, "gpu_utilization_ratio": 0.3}
+    values = {"batch_mean": 99, "max_batch": 100, "queue_depth": 5, "gpu_utilization_ratio": 0.3}
     action, _ = priced(values | {"kv_precision": "bf16"}, plans["aggregated"], "max_batch")
     assert (action.direction, action.effect.after.status) == ("raise", "infeasible")
     assert "memory" in action.effect.after.why

@@ -289,3 +289,100 @@ def test_all_faults_of_a_fleet_are_told_at_once(tmp_path, capsys):
         "fleet.budget", "max_changes", "api.0.workload",
     ):  # fmt: skip
         assert key in shown.err
+
+
+# -- limits of the plan, with no code of their own beside their file -----------------------------------------
+
+
+def test_a_cap_on_replicas_holds_binds_and_has_a_price(tmp_path, capsys):
+    path = fleet_files.written(tmp_path, fleet_files.values(max_replicas=14))
+    _, plan = answer(capsys, "relax", path)
+    most = max(sum(period["replicas"].values()) for period in plan["periods"])
+    (state,) = [state for state in plan["constraints"] if state["id"] == "max-replicas"]
+    assert (state["value"], state["limit"], state["unit"], state["binding"]) == (most, 14, "replicas", True)
+    (price,) = [price for price in plan["prices"] if price["id"] == "max-replicas"]
+    assert (price["step"], price["path"]) == ("+1 replica", "fleet.max_replicas")
+    freer = answer(capsys, "whatif", path, "--set", "fleet.max_replicas=15")[1]["after"]
+    saved = plan["cost_usd_per_hour"] - freer["cost_usd_per_hour"]
+    assert price["saves_usd_per_hour"] == pytest.approx(saved) != 0
+
+
+def test_a_cap_on_replicas_of_a_workload_conflicts_and_is_relaxed(tmp_path, capsys):
+    problem = fleet_files.values()
+    problem["workloads"][0]["max_replicas"] = 3
+    path = fleet_files.written(tmp_path, problem)
+    _, plan = answer(capsys, "relax", path)
+    assert plan["status"] == "infeasible"
+    assert plan["conflicts"] == [["max-replicas:chat"]]
+    (change,) = next(
+        row["changes"] for row in plan["relaxations"] if row["changes"][0]["id"] == "max-replicas:chat"
+    )
+    assert (change["from"], change["unit"], change["path"]) == (
+        3,
+        "replicas",
+        "workloads.chat.max_replicas",
+    )
+    setting = f"{change['path']}={change['to']:.0f}"
+    assert answer(capsys, "whatif", path, "--set", setting)[1]["after"]["status"] == "optimal"
+    less = f"{change['path']}={change['to'] - 1:.0f}"
+    assert answer(capsys, "whatif", path, "--set", less)[1]["after"]["status"] == "infeasible"
+    assert cli.run(["plan", str(path)]) == 1
+    assert "max-replicas:chat" in capsys.readouterr().out
+
+
+def two_grids(tmp_path, **fleet):
+    """One predicted workload over two hours; the grid of one region emits a hundred times as much."""
+    lines = [
+        {"gpu": "h100-sxm", "term": "on_demand", "usd_per_gpu_h": usd, "region": region, "max_gpus": 4}
+        for usd, region in ((2, "europe-west3"), (3, "europe-north2"))
+    ]
+    problem = {
+        "name": "grids",
+        "workloads": [
+            {
+                "name": "chat",
+                "model": "llama-3.1-8b",
+                "demand": {"hourly_rps": [8, 4]},
+                "lengths": {"input": {"p50": 1000, "p95": 2000}, "output": {"p50": 100, "p95": 200}},
+                "slo": {"ttft_p95": "3 s", "itl_p95": "60 ms"},
+            }
+        ],
+        "fleet": {"supply": lines, **fleet},
+        "search": {"modes": ["aggregated"], "tp": [1]},
+    }
+    path = tmp_path / "grids.yaml"
+    path.write_text(yaml.safe_dump(problem), encoding="utf-8")
+    return path
+
+
+def test_carbon_dioxide_moves_replicas_to_the_cleaner_grid(tmp_path, capsys):
+    """One H100 of 700 W at a PUE of 1.3 takes 21.84 kWh a day: 6.02 kg in Frankfurt, 0.06 kg in Stockholm."""
+    _, free = answer(capsys, "plan", two_grids(tmp_path))
+    assert {line["region"] for line in free["supply"]} == {"europe-west3"}
+    _, plan = answer(capsys, "relax", two_grids(tmp_path, max_co2_kg_per_day=1))
+    assert {line["region"] for line in plan["supply"]} == {"europe-north2"}
+    (state,) = [state for state in plan["constraints"] if state["id"] == "max-co2"]
+    replicas = sum(sum(period["replicas"].values()) for period in plan["periods"]) / 2
+    assert state["value"] == pytest.approx(replicas * 0.7 * 1.3 * 24 * 2.73 / 1000)
+    (price,) = [price for price in plan["prices"] if price["id"] == "max-co2"]
+    saved = plan["cost_usd_per_hour"] - free["cost_usd_per_hour"]
+    assert price["removed_saves_usd_per_hour"] == pytest.approx(saved)
+
+
+def test_carbon_dioxide_that_no_grid_keeps_is_relaxed(tmp_path, capsys):
+    path = two_grids(tmp_path, max_co2_kg_per_day=0.001)
+    _, plan = answer(capsys, "relax", path)
+    assert plan["conflicts"] == [["max-co2"]]
+    (change,) = next(row["changes"] for row in plan["relaxations"] if row["changes"][0]["id"] == "max-co2")
+    assert (change["unit"], change["path"]) == ("kg CO2/day", "fleet.max_co2_kg_per_day")
+    setting = f"{change['path']}={change['to']}"
+    assert answer(capsys, "whatif", path, "--set", setting)[1]["after"]["status"] == "optimal"
+
+
+def test_a_region_of_an_unknown_grid_is_refused_by_name(tmp_path, capsys):
+    path = two_grids(tmp_path, max_co2_kg_per_day=1)
+    path.write_text(path.read_text(encoding="utf-8").replace("europe-north2", "moon"), encoding="utf-8")
+    assert cli.run(["plan", str(path)]) == 2
+    assert "found h100-sxm/on_demand#2 at moon, expected regions with a figure" in capsys.readouterr().err
+    own = "fleet.co2_g_per_kwh={moon: 5}"
+    assert cli.run(["whatif", str(path), "--set", own]) == 2  # today's problem is refused as well

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from planner.app import plan as plan_case
-from planner.app.run import Run
 from planner.errors import SearchInterrupted
 from planner.interfaces import interrupts
+from planner.planning.answering import fleet_plan as fleet_plan_case
+from planner.planning.run import Run
 from planner.solver import cp_sat
 
 SCRIPT = Path(sys.executable).parent / "planner"
@@ -73,14 +74,14 @@ def test_the_best_plan_of_an_interrupted_search_is_told(monkeypatch, name):
     def interrupted(solver, model):
         return real(solver, model)[0], True
 
-    monkeypatch.setattr("planner.solver.search.run", interrupted)
+    monkeypatch.setattr("planner.solver.cp.search.run", interrupted)
     found = plan_case.plan(PROBLEMS / f"{name}.yaml")
     assert found.provenance.interrupted
     assert found.pools
 
 
 def test_an_interrupt_while_the_plan_is_told_ends_what_explains_it(monkeypatch):
-    real, calls = plan_case.documented, []
+    real, calls = fleet_plan_case.fleet_document, []
 
     def documented(*arguments):
         calls.append(arguments)
@@ -88,7 +89,7 @@ def test_an_interrupt_while_the_plan_is_told_ends_what_explains_it(monkeypatch):
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(plan_case, "documented", documented)
+    monkeypatch.setattr(fleet_plan_case, "fleet_document", documented)
     found = plan_case.plan(PROBLEMS / "03-code-32b.yaml")
     assert (found.provenance.interrupted, found.status) == (True, "optimal")
 

@@ -6,11 +6,11 @@ import io
 import random
 from dataclasses import dataclass
 
-from planner.app.run import Run
 from planner.app.session import Session
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
+from planner.planning.run import Run
 
 GPUS = ("a100", "h100", "l4", "b200")
 COLUMNS = ("option", "workload", "bucket", "gpu", "gpus", "max_rps", "ttft_ms", "itl_ms", "memory_fraction")

@@ -8,7 +8,7 @@ from more import seeds
 from relations import LOOSER, SAME, SCALE, dearer
 from table_problems import planned, random_asked, session
 
-from planner.app.run import Run
+from planner.planning.run import Run
 
 
 def cost(plan):

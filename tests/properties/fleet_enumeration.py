@@ -7,12 +7,14 @@ Replicas are enumerated by option, site, workload and period; what carries a dem
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from fractions import Fraction
 
 from enumeration import carries, losses, most, pool_rows
 from place_enumeration import all_matched
+from plan_limits import plain
 
 ZERO = Fraction(0)
 
@@ -108,20 +110,34 @@ def _asked(demand, t):
 
 
 def _rooms(problem, t):
-    """(GPUs needed by host and site, GPU types in use) -> least power, of every set of replicas."""
-    joined = {((), frozenset()): ZERO}
+    """(sizes of the replicas by host and site, GPU types in use) -> least power, of every set of replicas."""
+    joined = {((), frozenset(), ZERO): ZERO}
     for workload in sorted({demand.workload for demand in problem.demands}):
         mine = _of_workload(problem, workload, t)
         longer = {}
-        for (room, used), power in joined.items():
-            for (more, types), watts in mine.items():
+        for (room, used, kg), power in joined.items():
+            for (more, types, own), watts in mine.items():
                 needs = dict(room)
                 for place, gpus in more:
-                    needs[place] = needs.get(place, 0) + gpus
-                key = (tuple(sorted(needs.items())), used | types)
+                    needs[place] = tuple(sorted(needs.get(place, ()) + gpus))
+                key = (tuple(sorted(needs.items())), used | types, kg + own)
                 longer[key] = min(longer.get(key, power + watts), power + watts)
         joined = longer
-    return joined
+    limits, found = plain(problem.limits), {}
+    for (room, used, kg), power in joined.items():
+        if _few(room, limits.max_replicas.get("")) and (limits.co2 is None or kg <= limits.co2.most):
+            found[room, used] = min(found.get((room, used), power), power)
+    return found
+
+
+def _kg(problem, option, site):
+    """Carbon dioxide of one replica, where it is limited: only of problems of one period."""
+    row = plain(problem.limits).co2
+    return ZERO if row is None else row.replicas(option, site)
+
+
+def _few(room, most):
+    return most is None or sum(len(sizes) for _, sizes in room) <= most
 
 
 def _of_workload(problem, workload, t):
@@ -132,19 +148,31 @@ def _of_workload(problem, workload, t):
         pools = [_pool(problem, demand, t) for demand in mine]
         for combo in itertools.product(*pools):
             counts = {option: n for row in combo for option, n in row if n}
+            if sum(counts.values()) > plain(problem.limits).max_replicas.get(workload, math.inf):
+                continue
             if not _pairs(problem, workload, counts) or not all_matched(mine, counts, t):
                 continue
             for placed in itertools.product(*(_splits(problem, o, n) for o, n in counts.items())):
-                room, power = {}, ZERO
+                room, power, kg = {}, ZERO, ZERO
                 for (option, count), split in zip(counts.items(), placed, strict=True):
                     power += option.power_w * count
                     host = next(host for host in problem.hosts if host.id == option.supply)
                     for site, number in split:
                         place = (host.id, site)
-                        room[place] = room.get(place, 0) + host.room_gpus(option) * number
-                key = (tuple(sorted(room.items())), frozenset(o.gpu for o in counts))
+                        kg += number * _kg(problem, option, site)
+                        room[place] = tuple(sorted(room.get(place, ()) + (_size(host, option),) * number))
+                key = (tuple(sorted(room.items())), frozenset(o.gpu for o in counts), kg)
                 found[key] = min(found.get(key, power), power)
     return found
+
+
+def _size(host, option):
+    """GPUs of one replica: a slice is part of one, larger ones than a server take whole servers."""
+    if option.slices > 1:
+        return Fraction(1, option.slices)
+    if host.server_gpus is None or option.gpus <= host.server_gpus:
+        return Fraction(option.gpus)
+    return Fraction(math.ceil(option.gpus / host.server_gpus) * host.server_gpus)
 
 
 def _splits(problem, option, count):
@@ -171,21 +199,22 @@ def _pool(problem, demand, t):
 def _full(problem, options):
     """Replicas in a server, by option."""
     hosts = {host.id: host for host in problem.hosts}
-    return {o.id: max(1, int(hosts[o.supply].server_gpus // hosts[o.supply].room_gpus(o))) for o in options}
+    return {o.id: max(1, int(hosts[o.supply].server_gpus // _size(hosts[o.supply], o))) for o in options}
 
 
 def _with_servers(problem, asked, options, counts):
-    """Where servers are spared, every set of replicas that fits into so many: rooms are parts of a server."""
+    """Where servers are spared, every set of replicas that fits into so many."""
     if asked.spares.kind != "servers":
         return None
     hosts = {host.id: host for host in problem.hosts}
-    rooms = [Fraction(hosts[o.supply].room_gpus(o), hosts[o.supply].server_gpus) for o in options]
     found = []
     for lost in itertools.product(*(range(count + 1) for count in counts)):
         needed = 0
-        for host in hosts:
-            mine = [(room, n) for o, room, n in zip(options, rooms, lost, strict=True) if o.supply == host]
-            needed += math.ceil(sum(min(room, 1) * n for room, n in mine))
+        for host in hosts.values():
+            mine = [(o, n) for o, n in zip(options, lost, strict=True) if o.supply == host.id]
+            # A replica larger than a server goes with any of its servers.
+            sizes = tuple(sorted(min(_size(host, o), host.server_gpus) for o, n in mine for _ in range(n)))
+            needed += _servers(sizes, host.server_gpus) // host.server_gpus
         if needed <= asked.spares.count:
             found.append(lost)
     return found
@@ -227,28 +256,65 @@ def _pairs(problem, workload, counts):
 def _purchases(problem, fixed, rooms):
     """(GPUs by line, types in use) -> least power, of everything that may be bought in one period."""
     free = [line for line in problem.lines if line.term != "reserved"]
+    servers = {host.id: host.server_gpus for host in problem.hosts}
     found = {}
     for amounts in itertools.product(*(_amounts(line) for line in free)):
         bought = {**fixed, **{line.id: gpus for line, gpus in zip(free, amounts, strict=True)}}
         if not _allowed(problem, bought):
             continue
-        space = {}
+        space, gpus = {}, {}
         for line in problem.lines:
             place = (line.host, line.site)
             space[place] = space.get(place, ZERO) + (1 - line.reserve) * bought[line.id]
+            gpus[place] = gpus.get(place, 0) + bought[line.id]
         for (room, used), power in rooms.items():
-            if all(gpus <= space.get(place, 0) for place, gpus in room) and _powered(problem, power):
+            held = all(
+                sum(sizes) <= space.get(place, 0) and _servers(sizes, servers[place[0]]) <= gpus[place]
+                for place, sizes in room
+            )
+            if held and _powered(problem, power):
                 key = (tuple(sorted(bought.items())), used & set(problem.limits.must_use))
                 found[key] = min(found.get(key, power), power)
     return found
 
 
+@functools.cache
+def _servers(sizes, server):
+    """GPUs of the fewest servers that hold these replicas; 0 where GPUs stand alone."""
+    if server is None:
+        return 0
+    whole = sum(int(size) for size in sizes if size > server)
+    small = sorted((size for size in sizes if 1 <= size <= server), reverse=True)
+    small += [1] * math.ceil(sum(size for size in sizes if size < 1))
+    return whole + server * _fewest(tuple(small), server)
+
+
+@functools.cache
+def _fewest(sizes, server):
+    """Servers for these replicas, the largest first: every set that stands with the first, then the rest."""
+    if sum(sizes) <= server:
+        return int(bool(sizes))
+    return 1 + min(_fewest(rest, server) for rest in _beside(sizes[1:], server - sizes[0]))
+
+
+@functools.cache
+def _beside(sizes, room):
+    """What is left of the replicas when some of them that fit into the room are taken."""
+    if not sizes or room < sizes[-1]:
+        return frozenset({sizes})
+    kept = {(sizes[0], *rest) for rest in _beside(sizes[1:], room)}
+    if sizes[0] <= room:
+        kept |= _beside(sizes[1:], room - sizes[0])
+    return frozenset(kept)
+
+
 def _powered(problem, power):
-    return problem.limits.power_w is None or power <= problem.limits.power_w
+    most = plain(problem.limits).power_w
+    return most is None or power <= most
 
 
 def _allowed(problem, bought):
-    limits, types = problem.limits, {}
+    limits, types = plain(problem.limits), {}
     for line in problem.lines:
         types[line.gpu] = types.get(line.gpu, 0) + bought[line.id]
     if any(
@@ -276,7 +342,7 @@ def _around(problem, periods):
     if any(not period for period in periods):
         return None
     tied = problem.periods > 1 and bool(problem.starts)
-    budgets = [b.usd_per_h * problem.periods for b in problem.limits.budgets if not b.every_period]
+    budgets = [b.usd_per_h * problem.periods for b in plain(problem.limits).budgets if not b.every_period]
     step = _Step(problem, tied)
     ends = []
     for first in list(periods[0]) if tied else [None]:
@@ -302,7 +368,7 @@ class _Step:
         self.objective = problem.limits.objective
         self.prices = {line.id: line.usd_per_gpu_h for line in problem.lines}
         self.starts = problem.starts if tied else ()
-        self.caps = [budget.usd_per_h for budget in problem.limits.budgets if budget.every_period]
+        self.caps = [budget.usd_per_h for budget in plain(problem.limits).budgets if budget.every_period]
 
     def __call__(self, before, entry, power):
         bought = dict(entry)

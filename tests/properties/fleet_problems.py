@@ -6,20 +6,10 @@ import random
 from fractions import Fraction
 
 from fleet_enumeration import effort
+from plan_limits import budget_row, plan_limits, quota_row
 
 from planner.schema.choice import Coupling, Option, Spares
-from planner.schema.fleet import (
-    Budget,
-    Changes,
-    FleetDemand,
-    FleetLimits,
-    FleetProblem,
-    Host,
-    Line,
-    Quota,
-    Site,
-    StartCharge,
-)
+from planner.schema.fleet import Changes, FleetDemand, FleetProblem, Host, Line, Site, StartCharge
 
 SITES = (Site("p", "r1", "a"), Site("p", "r2", "a"))
 MOST_ROWS, MOST_PURCHASES = 4000, 500
@@ -55,17 +45,20 @@ def any_fleet(rng: random.Random) -> FleetProblem:
             for k in range(rng.randint(1, 2 if len(roles) > 1 else 3)):
                 options.append(_option(rng, f"w{w}-{role}-{k}", f"w{w}", role, rng.choice(hosts), buckets))
             demands.append(_demand(rng, f"w{w}", role, loads, buckets, least, spares, sites))
-    limits = FleetLimits(
+    limits = plan_limits(
         {gpu: rng.randint(1, 10) for gpu in gpus if rng.random() < 0.2},
-        (Quota("quota:r", tuple(rng.sample(ids, min(2, len(ids)))), rng.randint(1, 8)),)
+        (quota_row("quota:r", tuple(rng.sample(ids, min(2, len(ids)))), rng.randint(1, 8)),)
         if rng.random() < 0.2
         else (),
-        (Budget("budget", Fraction(rng.randint(4, 60)), rng.random() < 0.5),) if rng.random() < 0.25 else (),
+        (budget_row("budget", Fraction(rng.randint(4, 60)), rng.random() < 0.5),)
+        if rng.random() < 0.25
+        else (),
         rng.randint(2, 12) if rng.random() < 0.15 else None,
         Fraction(rng.randint(4, 30) * 100) if rng.random() < 0.1 else None,
         Changes({gpu: rng.randint(0, 4) for gpu in gpus}, rng.randint(1, 8)) if rng.random() < 0.15 else None,
         rng.choice(["cost", "cost", "cost", "gpus", "power"]),
         tuple(gpu for gpu in gpus if not couplings and rng.random() < 0.07),
+        {name: rng.randint(1, 6) for name in ("", "w0") if rng.random() < 0.12},
     )
     charge = Fraction(rng.randint(1, 6), 2)
     starts = (StartCharge(tuple(rng.sample(ids, min(2, len(ids)))), charge),) if rng.random() < 0.3 else ()

@@ -7,6 +7,7 @@ solver is used. Takes single replicas or one spare of its own option as the only
 from __future__ import annotations
 
 from ortools.linear_solver import pywraplp
+from plan_limits import plain
 
 
 def smallest_value(problem):
@@ -120,7 +121,7 @@ class _Program:
             self.mip.Add(sum(loads[option.id]) <= float(demand.max_utilization) * left[option.id])
 
     def _limits(self, t, usd, watts):
-        limits, lines = self.problem.limits, self.problem.lines
+        limits, lines = plain(self.problem.limits), self.problem.lines
         for gpu, stock in limits.stock_gpus.items():
             self.mip.Add(self._sum(line.id for line in lines if line.gpu == gpu)(t) <= stock)
         for quota in limits.quotas:
@@ -132,3 +133,7 @@ class _Program:
             self.mip.Add(self._sum(line.id for line in lines)(t) <= limits.max_gpus)
         if limits.power_w is not None:
             self.mip.Add(watts <= float(limits.power_w))
+        owners = {option.id: option.workload for option in self.problem.options}
+        for workload, count in limits.max_replicas.items():
+            mine = (n for (o, _, u), n in self.replicas.items() if u == t and workload in ("", owners[o]))
+            self.mip.Add(sum(mine) <= count)

@@ -6,13 +6,13 @@ import itertools
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from enumeration import best_keys, plans
 from more import seeds
+from one_hour import broken, solve
 
-from planner.constraints.choice_check import broken
 from planner.performance.apart_load import Worker, apart_load
-from planner.solver.solve import solve
 from tests.apart_problems import few_options, fits, in_modes, random_problem, study
 
 PROBLEMS = 50
@@ -73,6 +73,14 @@ def test_both_modes_in_one_search_are_the_better_of_two_searches(seed):
     assert values[2] == min(known, default=None)
 
 
+def pool_size(evaluation, index):
+    """Replicas of the pool whose capacity was planned with."""
+    sizes = evaluation.pool_sizes
+    if sizes is None:
+        return 1
+    return int(sizes.sizes[np.argmax(sizes.rate_rps[index] >= evaluation.capacities.rate_rps[index])])
+
+
 @pytest.mark.more
 @pytest.mark.parametrize("seed", seeds(16))
 def test_any_pair_that_fits_keeps_every_limit_at_its_capacity(seed):
@@ -84,13 +92,14 @@ def test_any_pair_that_fits_keeps_every_limit_at_its_capacity(seed):
     answers = [pair for pair in posed.found.values() if pair[0].role == "decode"]
     pairs = [(p, d) for p, d in itertools.product(prompts, answers) if fits(p[0], d[0])]
     for (prefill, sent), (decode, received) in rng.sample(pairs, min(8, len(pairs))):
-        workers = []
+        workers, replicas = [], []
         for option, placed in ((prefill, sent), (decode, received)):
             evaluation = split.sides[placed.side].evaluation
             batch = int(evaluation.capacities.max_batch[placed.configuration])
             workers.append(Worker(placed.configuration, float(option.rates_rps[0]), batch))
+            replicas.append(pool_size(evaluation, placed.configuration))
         pair = split.pairs[split.sides[sent.side].division.local_tokens]
-        load = apart_load(pair, workers[:1], workers[1:])
+        load = apart_load(pair, workers[:1], workers[1:], tuple(replicas))
         for name, limit in limits.items():
             metric, statistic = name.split("_")
             if metric == "ttft":

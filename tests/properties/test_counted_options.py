@@ -11,11 +11,9 @@ from fractions import Fraction
 import pytest
 from enumeration import most, pool_fine, pool_rows, purchase
 from more import seeds
+from one_hour import broken, solve
 
-from planner.constraints.choice_check import broken
 from planner.schema.choice import ChoiceProblem, Limits, Option, PoolDemand, Spares, Supply
-from planner.solver.reach import within_reach
-from planner.solver.solve import solve
 
 PROBLEMS = 250
 MOST_PLANS, MOST_REPLICAS = 1500, 14
@@ -160,31 +158,9 @@ def test_the_check_finds_rates_that_do_not_hold():
     alone = Option("alone", "w", "serve", "s", "g", 1, (Fraction(10),), replicas_to=1)
     problem = ChoiceProblem((alone,), (supply,), (PoolDemand("w", "serve", (Fraction(5),)),))
     choice = solve(problem)
-    twice = dataclasses.replace(
-        choice, counts={"alone": 2}, units={"s": 2}, gpus={"g": 2}, cost_usd_per_h=Fraction(6)
-    )
+    (period,) = choice.fleet.periods
+    two = dataclasses.replace(period, counts=dict.fromkeys(period.counts, 2), bought={"g/on_demand": 2})
+    fleet = dataclasses.replace(choice.fleet, periods=(two,))
     assert broken(problem, choice) == []
-    assert broken(problem, twice) == ["replicas: w/serve has 2, the rates of alone hold for other numbers"]
-
-
-def test_what_is_out_of_reach_is_dropped_before_the_search():
-    """Many numbers with tables of their own: only those near the best are left."""
-    rng = random.Random(4)
-    left = total = 0
-    for _ in range(100):
-        problem = random_problem(rng)
-        total += len(problem.options)
-        left += len(within_reach(problem).options)
-    assert 0.2 * total < left < 0.8 * total
-    supply = Supply("s", "g", "gpu", 1, Fraction(1))
-    options = tuple(
-        Option(
-            f"o{n}", "w", "serve", "s", "g", 1, (Fraction(60, n),),
-            replicas_from=n, replicas_to=n if n < 30 else None,
-        )
-        for n in range(1, 31)
-    )  # fmt: skip
-    demand = PoolDemand("w", "serve", (Fraction(60),), min_replicas=2)
-    problem = ChoiceProblem(options, (supply,), (demand,))
-    assert [option.id for option in within_reach(problem).options] == ["o2"]
-    assert solve(problem).counts == {"o2": 2}
+    faults = broken(problem, dataclasses.replace(choice, fleet=fleet))
+    assert any("the rates of alone hold for other numbers" in fault for fault in faults)

@@ -7,16 +7,17 @@ import pytest
 import yaml
 from documents import contradictions
 from extreme_problems import extreme_problem
+from more import seeds
 
 from planner.app.plan import solve_problem
-from planner.app.run import Run
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem
 from planner.loaders.rules import load_planning_rules
+from planner.planning.run import Run
 from planner.report import json_document, plan_text
 
-SEEDS = range(40)
+SEEDS = seeds(40)
 SEARCH_S = 4.0
 """Time limit of the search."""
 
@@ -57,6 +58,7 @@ def check_plan(plan):
     plan_text.view(plan)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_extreme_problem_gets_an_answer(seed, catalog, rules, tmp_path):
     path = tmp_path / "problem.yaml"

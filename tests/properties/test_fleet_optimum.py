@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from fleet_enumeration import best_value, effort
@@ -11,9 +12,11 @@ from fleet_problems import random_fleet
 from more import seeds
 
 from planner.constraints.fleet_check import bill, broken
+from planner.constraints.plan.max_co2 import KgPerDay, MaxCo2
 from planner.schema.choice import Spares
-from planner.solver.fleet_cp.solve import solve_cp
-from planner.solver.fleet_mip.solve import solve_mip
+from planner.solver.cp.solve import solve_cp
+from planner.solver.mip.solve import solve_mip
+from planner.solver.solve import solve_large
 
 FLEETS = 600
 
@@ -84,6 +87,44 @@ def test_lost_servers_take_whatever_fits_into_them(seed):
     assert broken(problem, choice) == []
 
 
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(40))
+def test_replicas_of_sizes_that_do_not_divide_a_server_are_packed(seed):
+    """Both engines: CP-SAT packs exactly, HiGHS proves what it proves and never claims too much."""
+    rng = random.Random(40_000 + seed)
+    problem = odd_sizes(rng, random_fleet(rng))
+    while effort(problem)[0] > 400 or effort(problem)[1] > 100:
+        problem = odd_sizes(rng, random_fleet(rng))
+    expected = best_value(problem)
+    choice = solve_cp(problem, goal="value")
+    assert (choice.status, choice.value) == ("infeasible" if expected is None else "optimal", expected)
+    assert broken(problem, choice) == []
+    large = solve_large(problem, time_limit_s=20)
+    assert broken(problem, large) == []
+    if expected is None:
+        assert large.value is None
+    else:
+        assert large.lower_bound is None or large.lower_bound <= expected
+        assert large.value is None or large.value >= expected
+        assert large.status != "infeasible"
+
+
+def odd_sizes(rng, problem):
+    """The same on servers that replicas do not fill, without spares."""
+    hosts = {host.id: replace(host, server_gpus=rng.choice([5, 6, 8])) for host in problem.hosts}
+    sizes = {name: host.server_gpus for name, host in hosts.items()}
+    return replace(
+        problem,
+        hosts=tuple(hosts.values()),
+        options=tuple(replace(o, slices=1, gpus=rng.choice([1, 2, 3, 4, 5])) for o in problem.options),
+        lines=tuple(
+            replace(line, unit_gpus=sizes[line.host], max_gpus=sizes[line.host] * rng.randint(1, 3))
+            for line in problem.lines
+        ),
+        demands=tuple(replace(demand, spares=Spares()) for demand in problem.demands),
+    )
+
+
 def on_servers(rng, problem):
     """The same with whole servers bought, any of which may be lost."""
     hosts = {host.id: replace(host, server_gpus=rng.choice([2, 4])) for host in problem.hosts}
@@ -100,3 +141,23 @@ def on_servers(rng, problem):
             replace(demand, spares=Spares("servers", rng.choice([0, 1, 1, 2]))) for demand in problem.demands
         ),
     )
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(40))
+def test_a_limit_that_tells_sites_apart_is_exact_too(seed):
+    """Carbon dioxide: a replica counts three times as much in one region as in the other."""
+    rng = random.Random(20_000 + seed)
+    problem = random_fleet(rng)
+    while problem.periods > 1 or len({line.site for line in problem.lines}) < 2:
+        problem = random_fleet(rng)
+    grams = (("r1", Fraction(300)), ("r2", Fraction(100)))
+    row = MaxCo2().row(rng.randint(1, 9), replicas=KgPerDay(Fraction(5, 4), grams), every_period=False)
+    problem = replace(problem, limits=replace(problem.limits, rows=(*problem.limits.rows, row)))
+    expected = best_value(problem)
+    for choice in (solve_cp(problem, goal="value"), solve_mip(problem, time_limit_s=20)):
+        if expected is None:
+            assert choice.status == "infeasible"
+        elif choice.status == "optimal":
+            assert choice.value == pytest.approx(expected, rel=1e-6)
+            assert broken(problem, choice) == []

@@ -9,20 +9,21 @@ from fractions import Fraction
 
 import pytest
 from fleet_enumeration import best_value, effort
+from plan_limits import plan_limits
 
 from planner.constraints.fleet_check import broken
 from planner.schema.choice import Coupling, Option, Share, Spares, in_place
 from planner.schema.fleet import (
     FleetChoice,
     FleetDemand,
-    FleetLimits,
     FleetProblem,
     Host,
     Line,
     PeriodChoice,
     Site,
 )
-from planner.solver.fleet import solve_fleet
+from planner.solver.places_aside import solve_anywhere
+from planner.solver.solve import solve_fleet, solve_large
 
 EU, US = Site("p", "eu"), Site("p", "us")
 FLEETS = 40
@@ -63,7 +64,11 @@ def _any_fleet(rng):
                             ttft_s=first_s, transfer_s=transfer_s)  # fmt: skip
             options += [replace(option, id=in_place(option.id, p), place=p) for p in ("eu", "us")]
     coupling = Coupling("w", Fraction(rng.randint(4, 7)))
-    limits = FleetLimits(max_gpus=rng.randint(3, 9) if rng.random() < 0.2 else None)
+    own = random.Random(repr(lines))  # so that the fleets themselves stay as they were
+    limits = plan_limits(
+        max_gpus=rng.randint(3, 9) if rng.random() < 0.2 else None,
+        max_replicas={"w": own.randint(3, 7)} if own.random() < 0.2 else None,
+    )
     return FleetProblem(periods, tuple(options), hosts, lines, tuple(demands), limits, (coupling,),
                         places={"eu": (EU,), "us": (US,)})  # fmt: skip
 
@@ -72,13 +77,33 @@ def _any_fleet(rng):
 def test_the_optimum_equals_enumeration(seed):
     problem = fleet_apart(random.Random(seed))
     expected = best_value(problem)
-    choice = solve_fleet(problem)
-    assert broken(problem, choice) == []
-    if expected is None:
-        assert choice.status == "infeasible"
-        return
-    assert choice.status == "optimal"
-    assert choice.value == expected
+    # HiGHS alone too: the first tries without places, and seldom needs it.
+    for choice in (solve_fleet(problem), solve_large(problem)):
+        assert broken(problem, choice) == []
+        if expected is None:
+            assert choice.status == "infeasible"
+            continue
+        assert choice.status == "optimal"
+        assert choice.value == expected
+
+
+def test_without_places_nothing_is_dearer_and_some_plans_hold():
+    held = 0
+    for seed in range(FLEETS):
+        problem = fleet_apart(random.Random(seed))
+        expected = best_value(problem)
+        found = solve_anywhere(problem)
+        if expected is None:
+            assert found.value is None
+            continue
+        assert found.lower_bound is not None
+        assert found.lower_bound <= expected
+        if found.value is not None:
+            held += found.status == "optimal"
+            assert broken(problem, found) == []
+            assert found.value >= expected
+            assert found.status == "feasible" or found.value == expected
+    assert 5 < held < FLEETS
 
 
 def test_some_plans_use_both_places_and_some_only_one():

@@ -10,8 +10,8 @@ from random_tables import random_table, written
 from solved_problems import catalog, rules
 
 from planner.app.plan import solve_problem
-from planner.app.run import Run
 from planner.loaders.problem import load_problem
+from planner.planning.run import Run
 
 SEEDS = range(60)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.app.accuracy import error_lines
-from planner.app.choice_loss import choice_losses, choices
 from planner.app.validate import predict
+from planner.calibration.accuracy import error_lines
+from planner.calibration.choice_loss import choice_losses, choices
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
 

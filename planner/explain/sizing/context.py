@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planner import numbers
+from planner.constraints.plan.registry import PLAN_LIMITS
 from planner.explain.in_the_way import blocking, in_the_way
 from planner.explain.phrases import is_answered, listing
 from planner.explain.problem_values import sizing_of, workload_names
@@ -17,7 +18,8 @@ from planner.schema.slo import METRICS
 
 Value = float | int | str | None
 
-_PLACE = {"vram": 4, "precision": 5, "stock": 11, "max-gpus": 11, "unservable": 11, "budget": 12}
+_PLACE = {"vram": 4, "precision": 5, "unservable": 11}
+_PLACE |= {limit.kind: 12 if limit.kind == "budget" else 11 for limit in PLAN_LIMITS}
 _PLACE |= dict.fromkeys(METRICS, 10)
 _RULES_AT = 6
 """Layouts, links and planning rules."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner import numbers
 from planner.explain.phrases import is_measured, listing, speculation
 from planner.explain.problem_values import planned_hit, problem_value
+from planner.explain.routing import routing_sentence
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step
 from planner.schema.plan import ConstraintState, Pool
@@ -48,6 +49,7 @@ def operating_point(at: Context) -> Step:
         who = at.of_pool(pool)
         figures += [
             figure("a replica carries", pool.capacity_rps, "req/s", who),
+            figure("alone, without the pool", _alone(pool), "req/s", who),
             figure("planned load", pool.load_rps, "req/s", who),
             figure("batch at most", pool.max_batch or None, "sequences", who),
             figure("decoding on average", pool.concurrency, "sequences", who),
@@ -58,6 +60,9 @@ def operating_point(at: Context) -> Step:
         ]
         stop = f", stopped by {pool.limited_by}" if pool.limited_by else ""
         verdicts.append((who, f"One replica carries {numbers.rate(pool.capacity_rps)}{stop}."))
+        router = routing_sentence(pool)
+        if router is not None:
+            verdicts.append((who, router))
         law = _law(pool)
         if law is not None and pool.concurrency:
             doubted |= not 1 / at.rules.law_gap_ratio <= law / pool.concurrency <= at.rules.law_gap_ratio
@@ -65,6 +70,12 @@ def operating_point(at: Context) -> Step:
             planned = numbers.significant(pool.concurrency)
             verdicts.append((who, f"Little's law gives {decoding}, the plan {planned}."))
     return at.step(OPERATING_POINT, figures, told(verdicts), open_=doubted)
+
+
+def _alone(pool: Pool) -> float | None:
+    """Capacity of a replica that is no part of a pool, where that is less."""
+    alone = None if pool.routing is None else pool.routing.capacity_rps_alone
+    return alone if alone is not None and alone < pool.capacity_rps else None
 
 
 def _law(pool: Pool) -> float | None:
@@ -85,12 +96,23 @@ def kv_strategy(at: Context) -> Step:
         figures.append(figure("KV format", pool.kv, of=who))
         if pool.memory_bytes is not None:
             figures.append(figure("KV cache of a GPU", pool.memory_bytes.kv_cache, "B", who))
+        if pool.kv_cache is not None:
+            cache = pool.kv_cache
+            longest = numbers.count(cache.request_tokens, "token")
+            figures += [
+                figure("KV cache of a rank", cache.tokens, "tokens", who),
+                figure(
+                    f"maximum concurrency for {longest} per request", f"{cache.max_concurrency:,.2f}x", of=who
+                ),
+                figure("preemptions of a replica at most", cache.preemptions_per_s, "1/s", who),
+            ]
         figures.append(figure("in use on average", pool.kv_usage, "fraction", who))
         if pool.role == "prefill":
             continue
         sizing = at.sizing(pool.workload)
-        length = f" of {numbers.count(sizing.sequence_tokens, 'token')}" if sizing is not None else ""
-        kept = numbers.count(pool.max_batch, "sequence")
+        mean = numbers.count(sizing.sequence_tokens, "token") if sizing is not None else ""
+        length = f" of {mean} on average" if mean else ""
+        kept = numbers.count(pool.max_batch, "running request")
         verdicts.append((who, f"The cache of a replica keeps {kept}{length} in {pool.kv}."))
     prefixes = [pair for name in at.workloads for pair in _prefixes(at, name)]
     open_ = any(by_prefix for _, by_prefix in prefixes)

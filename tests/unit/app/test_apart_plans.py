@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from planner.app.plan import answered, documented
-from planner.app.run import Run
-from planner.app.study import Study
+from planner.app.plan import answered
 from planner.errors import InputError
+from planner.planning.posing.study import Study
+from planner.planning.run import Run
 from planner.report.plan_text import view
-from planner.solver.solve import solve
 from tests.apart_problems import BOTH, in_modes, problem_of, study
 
 H100 = {"prices": {"h100-sxm": "2.5 USD/h"}}
@@ -137,7 +136,7 @@ def test_the_page_tells_it(long_plan):
     Console(file=out, width=100).print(view(long_plan))
     text = out.getvalue()
     for words in (
-        "Together or apart",
+        "Aggregated or disaggregated",
         "Other ratios of prefill to decode",
         "prefill to decode",
         "w/prefill/1",
@@ -189,14 +188,17 @@ def test_short_prompts_may_stay_with_the_decode_workers():
     assert {option.role for option in at_decode} == {"prefill", "decode"}
 
 
-def test_a_plan_with_short_prompts_at_decode_says_so():
+def test_a_plan_with_short_prompts_at_decode_says_so(monkeypatch):
     workload = LIGHT | {"lengths": LIGHT["lengths"] | {"input": {"p50": 450, "p95": 1500, "p99": 6000}}}
     study_ = study()
     problem = in_modes(problem_of(workload, H100, tp=[1]), "disaggregated")
     posed = study_.pose(problem)
-    kept = tuple(o for o in posed.question.options if "500 tokens at decode" in o.kv)
-    posed = replace(posed, question=replace(posed.question, options=kept))
-    plan = documented(study_, posed, solve(posed.question), Run(None, 0, 1))
+    away = {option.kv for option in posed.question.options if "500 tokens at decode" not in option.kv}
+    kept = tuple(o for o in posed.question.options if o.kv not in away)
+    monkeypatch.setattr(
+        Study, "pose", lambda *asked: replace(posed, question=replace(posed.question, options=kept))
+    )
+    plan = answered(study_, problem, Run(None, 0, 1))
     shares = {route.pool.split("/")[1]: route.share for route in plan.routing}
     assert shares["decode"] == pytest.approx(1.0)
     assert shares["prefill"] == pytest.approx(posed.apart["w"].pairs[500].sent_fraction)

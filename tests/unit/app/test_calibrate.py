@@ -10,8 +10,8 @@ import pytest
 
 from planner.app import estimate as estimate_case
 from planner.app import plan as plan_case
-from planner.app.benchmark_runs import Flags
 from planner.app.calibrate import calibrate
+from planner.calibration.benchmark_runs import Flags
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from planner.app.choice_loss import Choice, after_own_rows, choice_losses
+from planner.calibration.choice_loss import Choice, after_own_rows, choice_losses
 from planner.performance.shrinkage import Spread
 
 

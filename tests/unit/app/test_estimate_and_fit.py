@@ -72,10 +72,11 @@ def test_open_load_below_capacity_returns_its_rate():
     assert estimate(rps=2.0).requests_per_s == pytest.approx(2.0, rel=1e-3)
 
 
-def test_memory_utilization_moves_the_cache_alone():
+def test_memory_utilization_moves_the_cache_and_the_profile_of_the_batch_that_it_holds():
     low, high = estimate(memory_utilization="80 %"), estimate(memory_utilization="95 %")
-    moved = high.memory_bytes.kv_cache - low.memory_bytes.kv_cache
-    assert moved == pytest.approx(0.15 * high.memory_bytes.capacity)
+    taken = [item.memory_bytes.kv_cache + item.memory_bytes.activations for item in (low, high)]
+    assert taken[1] - taken[0] == pytest.approx(0.15 * high.memory_bytes.capacity)
+    assert high.max_batch > low.max_batch
     assert high.memory_bytes.weights == low.memory_bytes.weights
 
 

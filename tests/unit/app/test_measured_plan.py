@@ -54,8 +54,8 @@ def test_the_ways_to_serve_are_compared_by_what_is_minimized(tmp_path):
     ]
     fewest = plan(tmp_path, rows, "objective: gpus\n").mode_choice[0]
     cheapest = plan(tmp_path, rows).mode_choice[0]
-    assert fewest.text == "Served together the plan takes 2 GPUs, apart 8 GPUs (+300 %)."
-    assert cheapest.text == "Served apart the plan costs 4.00 USD/h, together 18.00 USD/h (+350 %)."
+    assert fewest.text == "Aggregated serving takes 2 GPUs, disaggregated 8 GPUs (+300 %)."
+    assert cheapest.text == "Disaggregated serving costs 4.00 USD/h, aggregated 18.00 USD/h (+350 %)."
 
 
 def test_an_infeasible_table_counts_rows_by_limit(tmp_path):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from planner.app.measured_rows import measured_rows
 from planner.app.validate import predict
+from planner.calibration.measured_rows import measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.schema.measurement import Measurement, Pool
 

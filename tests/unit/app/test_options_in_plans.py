@@ -11,7 +11,7 @@ from candidate_samples import TRAFFIC
 from step_samples import BF16, BOX, FP8, MOE, accelerator, configuration
 
 import planner
-from planner.app.pool_remarks import artifacts, option_remarks
+from planner.planning.documents.option_warnings import artifacts, option_remarks
 from planner.schema.configuration import ExpertTraffic
 
 BASE = {

@@ -8,9 +8,10 @@ from fractions import Fraction
 import pytest
 
 import planner
-from planner.app.asker import PredictedAsker
-from planner.app.run import Run
 from planner.interfaces import cli
+from planner.planning.answering.fleet_plan import answer_fleet
+from planner.planning.asking.oracle import asker_of_fleet
+from planner.planning.run import Run
 
 PROBLEM = """\
 name: small
@@ -64,7 +65,7 @@ def test_relax_from_python_is_the_document_of_the_command(problem, capsys):
 
 def test_an_asker_moves_limits_of_the_model_and_of_the_market(problem):
     session = planner.load(problem())
-    asker = PredictedAsker(session.study, session.problem, Run())
+    asker = asker_of_fleet(session.study, answer_fleet(session.study, session.problem, Run()), Run())
     today = asker.ask({})
     assert asker.ask({"itl:chat": Fraction(1, 10**6)}).status == "infeasible"
     assert asker.ask({"vram:chat": Fraction(1, 100)}).status == "infeasible"

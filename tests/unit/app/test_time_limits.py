@@ -1,24 +1,30 @@
 """Time limits over everything a command does: what is there is told, what is not finished is said."""
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import planner
 from planner.app import alternatives as alternatives_case
-from planner.app import choosing, what_if
-from planner.app import plan as plan_case
-from planner.app import run as run_module
-from planner.app.fleet import ask, several_plans
-from planner.app.fleet import robust as robust_case
-from planner.app.fleet.kept import kept
-from planner.app.relax import asker_of
-from planner.app.run import Run
+from planner.app import pareto as pareto_case
+from planner.app import relax as relax_case
+from planner.app import robust as robust_case
+from planner.app import what_if
 from planner.app.session import Session
 from planner.app.versus_plan import why_not
 from planner.errors import SearchInterrupted, StoppedError
 from planner.interfaces.time_limit import within
+from planner.planning import run as run_module
+from planner.planning.answering import fleet_plan as plan_case
+from planner.planning.answering import search
+from planner.planning.answering.fleet_plan import answer_fleet
+from planner.planning.asking import kept as kept_case
+from planner.planning.asking.kept import kept
+from planner.planning.asking.oracle import asker_of_fleet
+from planner.planning.run import Run
+from planner.schema.fleet import FleetChoice
 
 TABLE = """option,workload,bucket,role,gpu,gpus,usd_per_hour,max_rps,ttft_ms,itl_ms
 a,,,,h100,1,3,2.5,90,30
@@ -86,7 +92,7 @@ def test_a_front_tells_the_plans_that_it_reached(session, slow_plans):
 
 
 def test_alternatives_are_told_as_far_as_the_time_suffices(session, monkeypatch):
-    real, calls = alternatives_case.measured_plan.documented, []
+    real, calls = kept_case.fleet_document, []
 
     def documented(*arguments):
         calls.append(arguments)
@@ -94,15 +100,22 @@ def test_alternatives_are_told_as_far_as_the_time_suffices(session, monkeypatch)
             raise StoppedError
         return real(*arguments)
 
-    monkeypatch.setattr(alternatives_case.measured_plan, "documented", documented)
+    monkeypatch.setattr(kept_case, "fleet_document", documented)
     found = session.alternatives(3, run=Run(60.0))
     assert (len(found.plans), found.complete) == (1, False)
     found = session.alternatives(3, run=Run(60.0))
     assert (len(found.plans), found.complete) == (3, True)
 
 
-def test_reasons_that_are_not_finished_are_said(session, slow_plans):
+def test_reasons_that_are_not_finished_are_said(session, clock, monkeypatch):
     changed = session.changed({"fleet.budget": "5 USD/h"})
+    real = relax_case.told_plan
+
+    def slow(*arguments):
+        clock.s += 3
+        return real(*arguments)
+
+    monkeypatch.setattr(relax_case, "told_plan", slow)
     found = changed.relax(run=Run(2.0))
     assert (found.status, found.conflicts, found.conflicts_complete) == ("infeasible", (), False)
     assert "the time limit ended the search for reasons" in found.warnings[-1]
@@ -110,13 +123,16 @@ def test_reasons_that_are_not_finished_are_said(session, slow_plans):
 
 
 def test_nothing_is_posed_after_the_time(session, monkeypatch):
-    asker = asker_of(session, Run(0.0))
+    found = answer_fleet(session.study, session.problem, Run())
+    asker = asker_of_fleet(
+        session.study, replace(found, best=replace(found.best, choice=FleetChoice("unknown"))), Run(0.0)
+    )
     monkeypatch.setattr(asker, "question", None)
     assert asker.ask({}).status == "unknown"
 
 
 def test_a_plan_that_is_chosen_is_told_whatever_the_clock_says(session, monkeypatch):
-    real, calls = plan_case.measured_plan.documented, []
+    real, calls = plan_case.fleet_document, []
 
     def documented(*arguments):
         calls.append(arguments)
@@ -124,22 +140,23 @@ def test_a_plan_that_is_chosen_is_told_whatever_the_clock_says(session, monkeypa
             raise StoppedError
         return real(*arguments)
 
-    monkeypatch.setattr(plan_case.measured_plan, "documented", documented)
+    monkeypatch.setattr(plan_case, "fleet_document", documented)
     assert session.plan(Run(60.0)).status == "optimal"
     assert len(calls) == 2
 
 
 def test_why_not_keeps_the_time_limit_and_claims_nothing_beyond_it(session, monkeypatch):
     plan, limits = session.solve(), []
-    real = choosing.solve
+    real = search.solve_fleet
 
     def solve(question, **named):
         limits.append(named["time_limit_s"])
         return real(question, **named)
 
-    monkeypatch.setattr(choosing, "solve", solve)
+    monkeypatch.setattr(search, "solve_fleet", solve)
     lines, worth = why_not(session, plan, "h200", Run(60.0))
     assert "The best plan that uses it costs" in lines[0]
+    assert limits
     assert all(0 < limit_s <= 60 for limit_s in limits)
     lines, worth = why_not(session, plan, "h200", Run(0.0))
     assert lines == (
@@ -170,14 +187,14 @@ def test_fleets_tell_what_is_there_too(session, tmp_path, monkeypatch):
         raise StoppedError
 
     whole = day.alternatives(2, run=Run(60.0))
-    monkeypatch.setattr(several_plans, "fleet_alternatives", late)
-    monkeypatch.setattr(several_plans, "fleet_front", late)
+    monkeypatch.setattr(alternatives_case, "fleet_alternatives", late)
+    monkeypatch.setattr(pareto_case, "fleet_front", late)
     for found in (day.alternatives(2, run=Run(60.0)), day.pareto(["cost", "gpus"], run=Run(60.0))):
         assert (len(found.plans), found.complete) == (1, False)
         assert found.plans[0].cost_usd_per_hour == whole.plans[0].cost_usd_per_hour
     monkeypatch.setattr(robust_case, "scenarios", late)
     assert "the time limit ended" in robust_case.robust(day, Run(60.0)).warnings[-1]
-    monkeypatch.setattr(ask, "fleet_reasons", late)
+    monkeypatch.setattr(relax_case, "fleet_reasons", late)
     assert "the time limit ended" in day.relax(run=Run(60.0)).warnings[-1]
     with pytest.raises(StoppedError):
         kept(day.study, day.problem, Run(0.0))

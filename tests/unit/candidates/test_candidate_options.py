@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from candidate_samples import bits, evaluation, lot
+from one_hour import solve
 from step_samples import FP8, accelerator, configuration
 
 from planner.candidates.options import Placed, micro_rps, options, supplies
 from planner.candidates.subset import subset
 from planner.schema.catalog import AcceleratorPower
 from planner.schema.choice import ChoiceProblem, Limits, PoolDemand, Spares
-from planner.solver.solve import solve
 
 POWERED = accelerator(power=AcceleratorPower(tdp="700 W", source="sample"))
 

@@ -11,7 +11,8 @@ from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.market import lots as market_lots
 from planner.candidates.space import search_space
 from planner.loaders.catalog import load_catalog
-from planner.performance.replica import memory_fit, specifications
+from planner.performance.memory_fit import Fill, memory_fit
+from planner.performance.replica import specifications
 from planner.performance.traffic import traffic as traffic_of
 from planner.schema.candidates import AllowedFormat
 from planner.schema.catalog import AcceleratorLink
@@ -252,7 +253,7 @@ def real(model, gpus=None, memory_headroom=0.1, prices=None, **precision):
     lots = market_lots(fleet, CATALOG.accelerator, CATALOG.price_lists)
 
     def holds(items):
-        return memory_fit(specifications(items), traffic, memory_headroom, 0.0).max_sequences
+        return memory_fit(specifications(items), traffic, memory_headroom, 0.0, Fill(0.01)).max_sequences
 
     found = enumerate_candidates(found_space, lots, holds)
     return found, holds(found.configurations)

@@ -237,9 +237,9 @@ def test_inputs_come_after_effects(make_plan):
 
 def test_the_program_and_the_seed(make_plan, chat_plan):
     made = chat_plan.provenance.model_dump()
-    other = make_plan(provenance=made | {"planner": "0.2.0", "seed": 7})
+    other = make_plan(provenance=made | {"planner": "0.3.0", "seed": 7})
     # A proved plan does not depend on the seed.
-    assert texts(chat_plan, other) == ["Made with planner 0.2.0; before, planner 0.1.0."]
+    assert texts(chat_plan, other) == ["Made with planner 0.3.0; before, planner 0.2.0."]
     cut = {"status": "feasible"}
     assert texts(make_plan(**cut), make_plan(**cut, provenance=made | {"seed": 7})) == [
         "Made with seed 7; before, seed 0."

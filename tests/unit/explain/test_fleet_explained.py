@@ -306,4 +306,5 @@ def test_a_solved_fleet_is_explained(tmp_path):
         terminal.render(explain_text.view(explain_plan(path, **options)))
     told = explain_plan(path, candidate="h100")
     # Alone, the a100 carry 2 x (2/5 + 2/1) and 6/5 + 6/1 replicas: 3 and 8 GPUs, 5.50 USD/h against 4.00.
-    assert told.answer == ("The plan uses h100; without it the best plan costs 1.50 USD/h more.",)
+    without = "Without it the best plan costs 5.50 USD per hour, 37.5 % more than the plan."
+    assert told.answer == ("The plan uses it: chat/serve/2, 1 replica.", without)

@@ -6,23 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from plan_limits import budget_row, plan_limits, quota_row
 
 from planner.explain.migration import migration, most_gpus, move
 from planner.explain.move_parts import Cap, TypeChange
 from planner.explain.move_path import Paths
 from planner.schema.choice import Option, Share
-from planner.schema.fleet import (
-    Budget,
-    FleetChoice,
-    FleetDemand,
-    FleetLimits,
-    FleetProblem,
-    Host,
-    Line,
-    PeriodChoice,
-    Quota,
-    Site,
-)
+from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, PeriodChoice, Site
 from planner.schema.fleet_answers import RatedPool, Today
 
 F = Fraction
@@ -75,7 +65,7 @@ def problem(rps=80, limits=None, unit=1, new_rate=20, periods=None, lead_h=0, pr
         (Line("h/od", "h", "h", "on_demand", F(price), unit, site=SITE, lead_h=F(lead_h)),
          Line("a/od", "a", "a", "on_demand", F(1), 1, site=SITE)),
         (FleetDemand("chat", "serve", tuple((F(one),) for one in asked)),),
-        limits or FleetLimits(),
+        limits or plan_limits(),
     )  # fmt: skip
 
 
@@ -109,7 +99,7 @@ def test_lead_time_moves_the_schedule_and_costs_nothing():
 
 def test_replaced_in_portions_under_max_gpus():
     """10 GPUs at most: 2 new ones free 4 old ones, and so on; capacity never below 80."""
-    found = move(problem(limits=FleetLimits(max_gpus=10)), choice(4), today())
+    found = move(problem(limits=plan_limits(max_gpus=10)), choice(4), today())
     assert told(found.steps) == [("h", 0, 2), ("a", 8, 4), ("h", 2, 4), ("a", 4, 0)]
     assert found.excess == ()
     assert found.keeps_demand
@@ -117,7 +107,7 @@ def test_replaced_in_portions_under_max_gpus():
 
 def test_the_smallest_excess_where_a_limit_blocks():
     """8 GPUs stand and 8 are allowed: one more is needed, in whatever portions."""
-    found = move(problem(limits=FleetLimits(max_gpus=8)), choice(4), today())
+    found = move(problem(limits=plan_limits(max_gpus=8)), choice(4), today())
     assert [(one.id, one.most, one.needed, one.unit) for one in found.excess] == [
         ("max-gpus", 8.0, 9.0, "GPUs")
     ]
@@ -126,41 +116,41 @@ def test_the_smallest_excess_where_a_limit_blocks():
 
 
 def test_the_smallest_excess_is_a_server_where_servers_are_bought():
-    found = move(problem(limits=FleetLimits(max_gpus=8), unit=4), choice(4), today())
+    found = move(problem(limits=plan_limits(max_gpus=8), unit=4), choice(4), today())
     assert [one.needed for one in found.excess] == [12.0]
 
 
 def test_money_and_power_block_too():
     """Old 8 USD/h, new 16 USD/h; at the end 3 new, 2 old and the last new one cost 12 + 2 + 4 = 18."""
-    loose = FleetLimits(budgets=(Budget("budget", F(18)),))
+    loose = plan_limits(budgets=(budget_row("budget", F(18)),))
     assert move(problem(limits=loose), choice(4), today()).excess == ()
-    dear = FleetLimits(budgets=(Budget("budget", F(16)),))
+    dear = plan_limits(budgets=(budget_row("budget", F(16)),))
     found = move(problem(limits=dear), choice(4), today())
     assert [(one.id, one.most, one.needed, one.unit) for one in found.excess] == [
         ("budget", 16.0, 18.0, "USD/h")
     ]
-    tight = FleetLimits(power_w=F(3200))
+    tight = plan_limits(power_w=F(3200))
     found = move(problem(limits=tight), choice(4), today())
     assert [(one.id, one.most, one.needed) for one in found.excess] == [("power", 3200.0, 3900.0)]
 
 
 def test_the_quietest_hour_makes_room():
     """At night 40 of 80 are asked: four old GPUs may go before any new one comes."""
-    limits = FleetLimits(max_gpus=8)
+    limits = plan_limits(max_gpus=8)
     found = move(problem(periods=[80, 40], limits=limits), choice(4, 2), today())
     assert (found.period, found.excess, found.keeps_demand) == (1, (), True)
     assert told(found.steps)[0][0] == "a"
 
 
 def test_a_quota_counts_types_wholly_under_it():
-    limits = FleetLimits(quotas=(Quota("quota:dc", ("h/od", "a/od"), 9),))
+    limits = plan_limits(quotas=(quota_row("quota:dc", ("h/od", "a/od"), 9),))
     assert move(problem(limits=limits), choice(4), today()).excess == ()
-    part = FleetLimits(quotas=(Quota("quota:dc", ("h/od",), 4),))
+    part = plan_limits(quotas=(quota_row("quota:dc", ("h/od",), 4),))
     assert len(move(problem(limits=part), choice(4), today()).steps) == 2
 
 
 def test_todays_option_is_rated_by_the_problem():
-    known = move(problem(limits=FleetLimits(max_gpus=10)), choice(4), today(rate=None, option="a1"))
+    known = move(problem(limits=plan_limits(max_gpus=10)), choice(4), today(rate=None, option="a1"))
     assert known.assumed == ""
     assert told(known.steps)[0] == ("h", 0, 2)
 
@@ -174,7 +164,7 @@ def test_only_gpus_are_known():
 
 def test_a_short_fleet_of_today_gets_no_worse():
     """40 of 80 are carried today: it never falls below that."""
-    found = move(problem(limits=FleetLimits(max_gpus=5)), choice(4), today(4))
+    found = move(problem(limits=plan_limits(max_gpus=5)), choice(4), today(4))
     assert found.keeps_demand
     assert min(one.share for one in found.steps) >= 0.5
 
@@ -193,7 +183,7 @@ def test_gpus_that_get_other_work():
     old = Today(pools=(RatedPool(gpu="h", replicas=2, gpus_per_replica=2, workload="chat", capacity_rps=20),))
     # One more GPU for a while: add it, give two others their work, and so on; at last one goes.
     for most, needed in ((5, []), (4, [("stock:h", 4.0, 5.0)])):
-        found = move(replace(asked, limits=FleetLimits(stock_gpus={"h": most})), new, old)
+        found = move(replace(asked, limits=plan_limits(stock_gpus={"h": most})), new, old)
         assert found.keeps_demand
         assert (found.steps[0].from_, found.steps[0].to) == (4, 5)
         assert (found.steps[-1].from_, found.steps[-1].to) == (5, 4)

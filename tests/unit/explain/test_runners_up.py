@@ -3,17 +3,19 @@
 from fractions import Fraction
 
 import pytest
+from plan_limits import budget_row, plan_limits
 
+from planner.explain.bought_alone import Alone
 from planner.explain.runners_up import runners_up
-from planner.explain.single import SinglePlan
-from planner.schema.choice import Limits, Option
+from planner.schema.choice import Option
+from planner.schema.fleet import FleetProblem, Line
 
 
 def plan(name, gpu, usd, gpus=8, replicas=4, watts=100):
     option = Option(
         name, "chat", "serve", gpu, gpu, gpus // replicas, (Fraction(5, 2),), label=f"label {name}"
     )
-    return SinglePlan(option, replicas, gpus, Fraction(usd), Fraction(watts))
+    return Alone(option, replicas, gpus, Fraction(usd), Fraction(watts))
 
 
 PLANS = [
@@ -27,7 +29,10 @@ PLANS = [
 
 
 def lost(plans=PLANS, chosen=("best",), best=20, objective="cost", limited=None, limits=None):
-    return runners_up(plans, chosen, Fraction(best), 8, objective, limited or {}, limits)
+    lines = {one.option.gpu: Line(one.option.gpu, one.option.gpu, "", "spot", Fraction(1)) for one in plans}
+    options = tuple(one.option for one in plans)
+    problem = FleetProblem(1, options, (), tuple(lines.values()), (), limits or plan_limits())
+    return runners_up(plans, chosen, Fraction(best), 8, objective, limited or {}, problem)
 
 
 def test_one_plan_a_gpu_type_and_one_other_layout_cheapest_first():
@@ -53,17 +58,17 @@ def test_equal_plans_say_so():
 
 def test_a_plan_that_breaks_a_limit_says_so_and_stands_behind():
     plans = [*PLANS, plan("cheap", "t4", 10, gpus=80), plan("fits", "l4", 50)]
-    rows = lost(plans, limits=Limits({"t4": 64}, Fraction(45), None))
+    rows = lost(plans, limits=plan_limits({"t4": 64}, budgets=(budget_row("budget", Fraction(45)),)))
     assert [row.gpu for row in rows] == ["l40s", "h100", "a100", "t4", "l4"]
     assert rows[3].why.startswith("80 GPUs, above the stock of 64; 50.0 % less cost; 80 GPUs instead of 8")
     assert rows[4].why.startswith("above the budget of 45.00 USD/h; 150.0 % more cost")
-    (capped,) = lost([PLANS[0], PLANS[3]], limits=Limits(max_gpus=8))
+    (capped,) = lost([PLANS[0], PLANS[3]], limits=plan_limits(max_gpus=8))
     assert capped.why.startswith("16 GPUs, above max_gpus 8")
 
 
 def test_a_plan_of_the_same_gpu_that_keeps_the_limits_comes_before_a_cheaper_one():
     plans = [PLANS[0], plan("wide", "t4", 10, gpus=80), plan("narrow", "t4", 60)]
-    assert [row.option for row in lost(plans, limits=Limits({"t4": 64}))] == ["label narrow"]
+    assert [row.option for row in lost(plans, limits=plan_limits({"t4": 64}))] == ["label narrow"]
 
 
 @pytest.mark.parametrize(("objective", "text"), [("gpus", "100.0 % more GPUs"), ("power", "the same power")])

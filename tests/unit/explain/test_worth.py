@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from planner.explain.break_even import BreakEven, Threshold
+from planner.explain.break_even import BreakEven
+from planner.explain.threshold import Threshold
 from planner.explain.worth import worth
 
 
@@ -61,3 +62,40 @@ def test_the_document_holds_the_exact_numbers():
     found = worth(BreakEven("h200-sxm", Fraction("3.59"), at("2.9199"), UNKNOWN))
     assert (found.usd_per_gpu_hour, found.price, found.wins_at_usd_per_gpu_hour) == (3.59, "at", 2.9199)
     assert (found.speed, found.wins_at_speed) == ("unknown", None)
+
+
+def test_several_lines_are_told_by_a_factor_on_their_prices():
+    """2.9199 of 3.59 is 0.8133: rounded down."""
+    found = BreakEven("h200-sxm", Fraction("3.59"), at("2.9199"), UNKNOWN, told="lines")
+    assert worth(found).text == (
+        "h200-sxm: would win at 0.813 times today's prices or less, today from 3.59 USD per GPU-hour."
+    )
+    assert worth(found).wins_at_usd_per_gpu_hour == 2.9199
+    nothing = BreakEven("h200-sxm", Fraction("3.59"), at("0"), UNKNOWN, told="lines")
+    assert "would win at 0 times today's prices or less" in worth(nothing).text
+
+
+def test_one_line_is_told_by_its_name():
+    found = worth(BreakEven("h200-sxm", Fraction("3.59"), at("4"), UNKNOWN, "h200-sxm/spot"))
+    assert found.gpu == "h200-sxm"
+    assert found.text == f"h200-sxm/spot: is worth using up to 4.00 USD per GPU-hour, {TODAY}."
+
+
+@pytest.mark.parametrize(
+    ("price", "text"),
+    [
+        (at("0.34567"), "would win at 0.345 times today's prices or less"),
+        (at("1.5"), "is worth using up to 1.5 times today's prices"),
+        (ALWAYS, "is used at any price"),
+        (NEVER, "would not win even for nothing"),
+    ],
+)
+def test_an_outside_supplier_has_no_price_per_gpu(price, text):
+    found = worth(BreakEven("chat/api", Fraction(1), price, UNKNOWN, told="supplier"))
+    assert found.text == f"chat/api: {text}."
+    assert (found.usd_per_gpu_hour, found.wins_at_usd_per_gpu_hour) == (0.0, None)
+
+
+def test_what_is_sure_of_a_search_that_was_cut_is_told():
+    cut = Threshold("unknown", at_least=Fraction("2.119"))
+    assert told(cut, UNKNOWN) == f"h200-sxm: is surely worth using up to 2.11 USD per GPU-hour, {TODAY}."

@@ -11,8 +11,8 @@ from planner.performance.hand_over import HandOver
 from planner.performance.prefill_worker import PrefillWorkers, Room, prompt_atoms, tail_of
 from planner.steptime.build import build_specs
 from tests import load_samples as samples
-from tests import replica_simulation as simulation
-from tests import split_simulation
+from tests.support import pool_simulation as simulation
+from tests.support import split_simulation
 
 ROW = np.zeros(1, dtype=np.int64)
 REQUESTS = 6000

@@ -83,16 +83,18 @@ def test_a_link_that_falls_behind_stops_it():
     replicas, decoded = samples.replicas_of([item]), answer_traffic(FIXED)
     model = workers(item, FIXED, network=(0.2e9, 0.0))
     policy, limits = samples.MEDIANS, {"itl_p99": 1.0}
-    found = model.in_time(capacities(replicas, np.array([512]), decoded, policy, limits, model.measure))
+    found = model.in_time(capacities(replicas, np.array([512]), decoded, policy, limits, model.measure), ROW)
     # A quarter of 1,000 tokens of 160 KiB a request on each of four links.
     most = 0.2e9 / (1008 * 80 * 2048 / 4)
     assert 0.9 * most < found.rate_rps[0] < most
     assert found.limited_by == ("kv-transfer",)
     slow = workers(item, FIXED, network=(0.2e9, 0.0), limits_s={"p99": 0.25})
-    none = slow.in_time(capacities(replicas, np.array([512]), decoded, policy, limits, slow.measure))
+    none = slow.in_time(capacities(replicas, np.array([512]), decoded, policy, limits, slow.measure), ROW)
     assert none.rate_rps[0] < 0.25 * most
     hopeless = workers(item, FIXED, network=(0.2e9, 0.0), limits_s={"p99": 0.1})
-    zero = hopeless.in_time(capacities(replicas, np.array([512]), decoded, policy, limits, hopeless.measure))
+    zero = hopeless.in_time(
+        capacities(replicas, np.array([512]), decoded, policy, limits, hopeless.measure), ROW
+    )
     assert (zero.max_batch.tolist(), zero.rate_rps.tolist()) == ([0], [0.0])
 
 

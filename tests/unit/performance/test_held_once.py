@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner.performance.kv_ways import kv_ways
-from planner.performance.replica import memory_fit
+from planner.performance.memory_fit import memory_fit
 from planner.performance.residency import LEVELS
 from planner.performance.traffic import traffic
 from planner.schema.lengths import Lengths
@@ -24,7 +24,7 @@ SPECS = build_specs(ITEMS)
 FACTS = samples.DENSE_70B
 LENGTHS = Lengths.model_validate({"input": {"fixed": 4000}, "output": {"fixed": 400}})
 NO_CACHE = memory_fit(
-    SPECS, samples.traffic_of({"fixed": 4000}, {"fixed": 400}), 0.1, np.zeros(len(ITEMS))
+    SPECS, samples.traffic_of({"fixed": 4000}, {"fixed": 400}), 0.1, np.zeros(len(ITEMS)), samples.FILL
 ).max_sequences
 
 
@@ -47,7 +47,7 @@ def of_sessions(shared, **cache):
 
 
 def ways(part):
-    return kv_ways(part, SPECS, FACTS, 0.1, 0.25, 8.0, None, {"itl_p99": 0.08})
+    return kv_ways(part, SPECS, FACTS, 0.1, 0.25, samples.FILL, 8.0, None, {"itl_p99": 0.08})
 
 
 def all_held(part):
@@ -58,7 +58,7 @@ def all_held(part):
 def test_the_batch_by_hand(count):
     """4,400 tokens a sequence, of which 2,000 lie in one of the prefixes of 2,000 that a cache holds once."""
     way = all_held(of_prefixes(hit="50 %", prefixes=count, prefix_tokens=2000))
-    pool = memory_fit(SPECS, of_prefixes(hit="0 %"), 0.1, 0.0).account.kv_cache_bytes
+    pool = memory_fit(SPECS, of_prefixes(hit="0 %"), 0.1, 0.0, samples.FILL).account.kv_cache_bytes
     for row in range(3):
         token, block = SPECS.kv_full_bytes_per_token[row], SPECS.kv_block_tokens[row]
         assert 2000 % block == 0
@@ -126,6 +126,6 @@ def test_a_session_at_rest_holds_what_is_its_own():
     rest = of_sessions(0).reuse.entry_tokens
     token, block = SPECS.kv_full_bytes_per_token[0], SPECS.kv_block_tokens[0]
     own = np.ceil(rest / block) * block
-    room = memory_fit(SPECS, of_sessions(0), 0.1, 0.25).account.kv_cache_bytes[0] * 0.2
+    room = memory_fit(SPECS, of_sessions(0), 0.1, 0.25, samples.FILL).account.kv_cache_bytes[0] * 0.2
     ratio = (room - 3200 * token) / (own - 3200) / (room / own)
     assert shared.held.full_rps[0] / alone.held.full_rps[0] == pytest.approx(ratio)

@@ -16,7 +16,7 @@ from planner.performance.keeping_by_load import kept_by_load
 from planner.performance.keeping_by_number import kept_by_number
 from planner.performance.kept_rows import Capacity
 from planner.performance.kv_ways import fetching, kv_ways, outside
-from planner.performance.replica import memory_fit
+from planner.performance.memory_fit import memory_fit
 from planner.performance.residency import LEVELS, numbers, runs
 from planner.performance.reuse import traffic_at
 from planner.performance.traffic import traffic
@@ -79,13 +79,13 @@ def built(part, offload=None):
     if offload is not None:
         second = outside(offload, ITEMS, SPECS, workers, part, 0.8, 0.0)
         workers = workers.with_fetching(fetching(SPECS, second.fetch_s_per_token))
-    ways = kv_ways(part, SPECS, samples.DENSE_70B, 0.1, 0.25, 8.0, second, LIMITS_S)
+    ways = kv_ways(part, SPECS, samples.DENSE_70B, 0.1, 0.25, samples.FILL, 8.0, second, LIMITS_S)
     return ways, Capacity(workers, part, samples.MEDIANS, LIMITS_S)
 
 
 def rows_of(part, keep, offload=None):
     ways, capacity = built(part, offload)
-    none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS))).max_sequences
+    none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS)), samples.FILL).max_sequences
     fetch_s = np.zeros(len(ITEMS))
     return keep(capacity, none, ways, ROOMS, np.ones(len(ITEMS), dtype=bool), fetch_s)
 
@@ -108,7 +108,7 @@ def best_rates(rows, room):
 def exhaustive_by_number(part, room, offload=None):
     """The same from every candidate, way and level."""
     ways, capacity = built(part, offload)
-    none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS))).max_sequences
+    none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS)), samples.FILL).max_sequences
     mine = np.flatnonzero((GPUS == 4) == room)
     rate = capacity.at(mine, [(0, 0, False)] * mine.size, none[mine]).rate_rps
     best = np.full(numbers().first.size, rate.max())
@@ -156,7 +156,7 @@ def test_rows_by_load_hold_the_best_of_every_room(offload, room):
     part = sessions(prefix_cache={"share": "50 %"} if offload else None)
     rows = rows_of(part, kept_by_load, offload)
     ways, capacity = built(part, offload)
-    none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS))).max_sequences
+    none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS)), samples.FILL).max_sequences
     mine = np.flatnonzero((GPUS == 4) == room)
     best = float(capacity.at(mine, [(0, 0, False)] * mine.size, none[mine]).rate_rps.max())
     for way in ways:
@@ -179,13 +179,13 @@ def test_a_replica_at_its_capacity_finds_what_the_row_says():
     part = sessions(think_time="400 s")
     rows = rows_of(part, kept_by_load)
     variants, reuse = rows.variants, part.reuse
-    pool = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS))).account.kv_cache_bytes
     one = sequence_bytes(SPECS, EVERY, reuse.entry_tokens)
     kept = np.flatnonzero(variants.cache_share > 0.0)
     assert kept.size
     for row in kept:
         item, share, load = variants.candidate[row], variants.cache_share[row], rows.capacities.rate_rps[row]
-        room = pool[item] * share / (1.0 + share) / one[item]
+        account = memory_fit(SPECS, part, 0.1, np.full(len(ITEMS), share), samples.FILL).account
+        room = account.kv_cache_bytes[item] * share / (1.0 + share) / one[item]
         assert variants.held_fraction[row] <= room / (reuse.entries_per_rps * load) + 1e-9
         workers = samples.replicas_of([ITEMS[item]])
         ceiling = rows.max_sequences[row : row + 1]
@@ -223,14 +223,16 @@ def test_running_requests_are_set_aside_only_without_limits():
     part = samples.traffic_of(*samples.RETRIEVAL)
     second = outside(OFFLOAD, ITEMS, SPECS, samples.replicas_of(ITEMS), part, 0.8, 0.0)
     facts = samples.DENSE_70B
-    assert kv_ways(part, SPECS, facts, 0.1, 0.25, 8.0, second, LIMITS_S) == []
-    (way,) = kv_ways(part, SPECS, facts, 0.1, 0.25, 8.0, second, {})
-    strict = memory_fit(SPECS, part, 0.1, 0.0).max_sequences
+    assert kv_ways(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, second, LIMITS_S) == []
+    (way,) = kv_ways(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, second, {})
+    strict = memory_fit(SPECS, part, 0.1, 0.0, samples.FILL).max_sequences
     assert way.pauses
-    assert (way.max_sequences[way.usable] > strict[way.usable]).all()
+    open_ = way.usable & (strict < SPECS.max_running * SPECS.attention_dp)
+    assert open_.any()
+    assert (way.max_sequences[open_] > strict[open_]).all()
     tiny = KvOffload(capacity_per_gpu="1 MB", bandwidth="50 GB/s")
     small = outside(tiny, ITEMS, SPECS, samples.replicas_of(ITEMS), part, 0.8, 0.0)
-    (way,) = kv_ways(part, SPECS, facts, 0.1, 0.25, 8.0, small, {})
+    (way,) = kv_ways(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, small, {})
     assert not way.usable.any()
 
 

@@ -6,12 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from one_hour import solve
 
+from planner.candidates.measured import measured_case
 from planner.errors import InputError
-from planner.performance.measured import measured_case
 from planner.schema.problem import Problem
 from planner.schema.workers import WorkerRow, WorkerTable
-from planner.solver.solve import solve
 
 
 def row(option, rps, gpu="l4", gpus=1, **more):

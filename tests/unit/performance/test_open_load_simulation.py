@@ -8,7 +8,7 @@ import pytest
 from planner.performance.at_load import at_load
 from planner.performance.capacity import capacities
 from tests import load_samples as samples
-from tests import replica_simulation as simulation
+from tests.support import pool_simulation as simulation
 
 REQUESTS = 5000
 WITHIN = {"mean": 0.12, "p50": 0.25, "p99": 0.25}
@@ -46,9 +46,8 @@ def compare(name, load_fraction, seed=7):
         simulation.lognormal_tokens(answer["p50"], answer["p99"], REQUESTS, generator).tolist(),
     )
     requests = [simulation.Request(*row) for row in zip(*columns, strict=True)]
-    seen = simulation.observe(
-        replicas.step_s, item.batched_tokens, int(batch[0]), requests, samples.OVERHEAD_S
-    )
+    engine = simulation.Engine(replicas.step_s, item.batched_tokens, int(batch[0]))
+    seen = simulation.observe(engine, requests, samples.OVERHEAD_S)
     pairs = {"concurrency_mean": (float(load.concurrency[0]), seen.concurrency)}
     for metric in ("ttft", "itl", "tpot", "e2e"):
         values = getattr(seen, f"{metric}_s")

@@ -10,15 +10,16 @@ import pytest
 
 from planner.performance.capacity import capacities
 from planner.performance.load import Fetching
+from planner.performance.memory_fit import memory_fit
 from planner.performance.open_load import measure
-from planner.performance.replica import memory_fit
 from planner.performance.reuse import traffic_at
+from planner.performance.running import held_tokens
 from planner.performance.traffic import traffic
 from planner.schema.lengths import Lengths, LengthSide
 from planner.schema.reuse import KvEviction, PrefixCache, Trim
 from planner.schema.traces import TraceLengths
 from planner.steptime.build import build_specs
-from planner.steptime.memory import memory_account, sequence_bytes
+from planner.steptime.memory import sequence_bytes
 
 ROWS = np.zeros(1, dtype=np.int64)
 
@@ -169,25 +170,25 @@ def test_eviction_keeps_part_of_the_cache_and_of_its_reads():
     assert evicted.kv_tokens == plain.kv_tokens  # the window must still hold the request
     assert evicted.prefill_mean_tokens == plain.prefill_mean_tokens
     specs = build_specs([samples.configuration()])
-    held = memory_fit(specs, evicted, 0.1, 0.0)
-    pool = float(memory_account(specs, ROWS, 0.1).kv_cache_bytes[0])
-    one = float(sequence_bytes(specs, ROWS, float(np.ceil(0.5 * plain.kv_tokens)))[0])
+    held = memory_fit(specs, evicted, 0.1, 0.0, samples.FILL)
     whole, half = (
-        float(sequence_bytes(specs, ROWS, share * plain.input_p95_tokens)[0]) for share in (1.0, 0.5)
+        float(sequence_bytes(specs, ROWS, share * plain.input_p99_tokens)[0]) for share in (1.0, 0.5)
     )
-    assert int(held.max_sequences[0]) == int((pool - (whole - half)) // one)
-    assert held.max_sequences[0] > 1.8 * memory_fit(specs, plain, 0.1, 0.0).max_sequences[0]
+    room = float(held.account.kv_cache_bytes[0]) - (whole - half)
+    needed = [float(held.need.bytes_of(held.max_sequences[0] + more)[0]) for more in (0.0, 1.0)]
+    assert needed[0] <= room < needed[1]
+    assert held.max_sequences[0] > 1.8 * memory_fit(specs, plain, 0.1, 0.0, samples.FILL).max_sequences[0]
 
 
 def test_requests_set_aside_leave_room_for_the_mean():
     plain = traffic_with(*samples.RETRIEVAL)
     specs = build_specs([samples.configuration()])
-    strict = memory_fit(specs, plain, 0.1, np.zeros(1))
-    loose = memory_fit(specs, plain, 0.1, np.zeros(1), np.ones(1, dtype=bool))
-    mean = float(sequence_bytes(specs, ROWS, plain.decode_context_tokens)[0])
+    strict = memory_fit(specs, plain, 0.1, np.zeros(1), samples.FILL)
+    loose = memory_fit(specs, plain, 0.1, np.zeros(1), samples.FILL, np.ones(1, dtype=bool))
+    mean, spread = loose.need.running.mean_bytes[0], loose.need.running.spread_bytes[0]
+    assert mean == pytest.approx(sequence_bytes(specs, ROWS, plain.decode_context_tokens)[0], rel=0.01)
     pool = float(loose.account.kv_cache_bytes[0])
     assert strict.max_sequences[0] < loose.max_sequences[0] < pool / mean
-    spread = plain.running_spread_tokens / plain.decode_context_tokens * mean
     missing = spread * np.sqrt(pool / mean) / np.sqrt(2.0 * np.pi)
     assert int(loose.max_sequences[0]) == int((pool - missing) / mean)
 
@@ -199,5 +200,8 @@ def test_the_spread_of_running_requests_against_samples():
     by_length = plain.output_weight * plain.output_tokens
     answers = generator.choice(plain.output_tokens, 400_000, p=by_length / by_length.sum())
     need = prompts + generator.random(400_000) * answers
+    weight, tokens, _ = held_tokens(plain)
+    assert float(weight @ tokens) == pytest.approx(plain.decode_context_tokens)
     assert plain.decode_context_tokens == pytest.approx(float(need.mean()), rel=5e-3)
-    assert plain.running_spread_tokens == pytest.approx(float(need.std()), rel=5e-3)
+    spread = np.sqrt(weight @ (tokens - need.mean()) ** 2)
+    assert spread == pytest.approx(float(need.std()), rel=1e-2)

@@ -90,7 +90,7 @@ def test_a_prefix_cache_leaves_less_to_compute():
 def test_the_tail_of_two_independent_sides_against_sampling():
     found = samples.traffic_of(*samples.CHAT)
     generator = np.random.default_rng(3)
-    from tests.replica_simulation import lognormal_tokens
+    from tests.support.pool_simulation import lognormal_tokens
 
     total = lognormal_tokens(1000, 5000, 200_000, generator) + lognormal_tokens(130, 700, 200_000, generator)
     assert found.kv_tokens == pytest.approx(ceil(np.quantile(total, 0.95)), rel=0.06)

@@ -15,19 +15,20 @@ FORMATS = {entry.id: entry for entry in BOOK.number_formats}
 
 
 def sized(model, tokens, weights=(), kv=()):
-    one = np.array([1.0])
+    """Running requests hold ``tokens`` on average: a prompt, and half of an answer of 200 tokens."""
+    one, prompt = np.array([1.0]), tokens - 100.0
     traffic = Traffic(
         input_weight=one,
-        input_tokens=one * 1000.0,
+        input_tokens=one * prompt,
         output_weight=one,
         output_tokens=one * 200.0,
-        input_mean_tokens=1000.0,
+        input_mean_tokens=prompt,
         output_mean_tokens=200.0,
         input_p95_tokens=3000.0,
         output_p95_tokens=400.0,
         input_p99_tokens=4000.0,
         output_p99_tokens=600.0,
-        kv_tokens=tokens,
+        kv_tokens=5000,
         cached_fraction=0.25,
         arrival_scv_ratio=2.0,
     )
@@ -37,7 +38,7 @@ def sized(model, tokens, weights=(), kv=()):
 
 def test_traffic_is_told_as_it_is():
     found = sized("llama-3.3-70b", 4096)
-    assert found.input_tokens == {"mean": 1000.0, "p95": 3000.0, "p99": 4000.0}
+    assert found.input_tokens == {"mean": 3996.0, "p95": 3000.0, "p99": 4000.0}
     assert found.output_tokens == {"mean": 200.0, "p95": 400.0, "p99": 600.0}
     assert (found.peak_rps, found.mean_rps, found.arrival_scv_ratio) == (40.0, 16.0, 2.0)
     assert (found.sequence_tokens, found.cached_fraction) == (4096, 0.25)

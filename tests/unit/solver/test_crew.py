@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 from fleet_random import small_fleet
 
-import planner.solver.fleet_mip.crew as crew_module
-import planner.solver.fleet_mip.solve as solve_module
+import planner.solver.mip.crew as crew_module
+import planner.solver.mip.solve as solve_module
 from planner.constraints.fleet_check import broken
-from planner.solver.fleet_mip.crew import MOST_DEATHS, Crew, CrewLost
-from planner.solver.fleet_mip.jobs import State, relax
-from planner.solver.fleet_mip.prepared import prepare
-from planner.solver.fleet_mip.process import Process
-from planner.solver.fleet_mip.solve import solve_mip
+from planner.solver.mip.crew import MOST_DEATHS, Crew, CrewLost
+from planner.solver.mip.jobs import relax
+from planner.solver.mip.prepared import prepare
+from planner.solver.mip.process import Process
+from planner.solver.mip.solve import solve_mip
+from planner.solver.mip.state import State
 
 PROBLEM = small_fleet(4)
 RELAX = ("relax", {"limit_s": 20.0})
@@ -115,7 +116,7 @@ def test_processes_import_nothing_from_the_current_folder(prepared, monkeypatch,
 
 def test_no_process_outlives_the_one_that_started_it():
     program = (
-        "import os, signal, sys; from planner.solver.fleet_mip.process import Process; child = Process(); "
+        "import os, signal, sys; from planner.solver.mip.process import Process; child = Process(); "
         "print(child._process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)

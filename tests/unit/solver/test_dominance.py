@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Supply
-from planner.solver import dominance, replacement
-from planner.solver.dominance import pruned
-from planner.solver.waits import by_partners
+from planner.solver.cp import dominance, replacement
+from planner.solver.cp.dominance import pruned
+from planner.solver.cp.latency_classes import by_partners
 
 F = Fraction
 

@@ -10,29 +10,27 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from plan_limits import budget_row, changed, plan_limits, quota_row
 
 from planner.errors import InputError
 from planner.schema.choice import Option, PoolDemand, Share, Spares
 from planner.schema.fleet import (
     Api,
-    Budget,
     Changes,
     Deferrable,
     FleetChoice,
     FleetDemand,
-    FleetLimits,
     FleetProblem,
     Host,
     Line,
     PeriodChoice,
-    Quota,
     Site,
     StartCharge,
 )
 from planner.solver.covers import Pooled, turning_covers
-from planner.solver.fleet import better_of, solve_fleet
-from planner.solver.fleet_cp.solve import solve_cp
-from planner.solver.fleet_cp.supports import supports
+from planner.solver.cp.solve import solve_cp
+from planner.solver.cp.supports import supports
+from planner.solver.solve import better_of, solve_fleet
 
 F = Fraction
 HERE = Site()
@@ -54,7 +52,7 @@ def fleet(options, lines, demands, limits=None, **more):
     hosts = tuple(Host(gpu, gpu) for gpu in sorted({one.gpu for one in lines}))
     periods = len(demands[0].demand_rps)
     return FleetProblem(
-        periods, tuple(options), hosts, tuple(lines), tuple(demands), limits or FleetLimits(), **more
+        periods, tuple(options), hosts, tuple(lines), tuple(demands), limits or plan_limits(), **more
     )
 
 
@@ -129,8 +127,8 @@ def test_whole_servers_hold_rooms_of_several_workloads():
 def test_changes_and_budgets_can_make_a_plan_impossible():
     lines = [line("on_demand", 2)]
     question = fleet([replica()], lines, [hourly([5])])
-    limits = FleetLimits(
-        {"g": 9}, (Quota("quota:eu", ("g/on_demand",), 9),), (Budget("budget", F(10)),),
+    limits = plan_limits(
+        {"g": 9}, (quota_row("quota:eu", ("g/on_demand",), 9),), (budget_row("budget", F(10)),),
         changes=Changes({"g": 1}, 3),
     )  # fmt: skip
     choice = solve_cp(replace(question, limits=limits))
@@ -138,13 +136,13 @@ def test_changes_and_budgets_can_make_a_plan_impossible():
     assert choice.in_the_way == ("stock:g", "quota:eu", "budget", "changes")
     fewer = replace(limits, changes=Changes({"g": 2}, 3))
     assert solve_cp(replace(question, limits=fewer)).value == 10
-    poor = replace(fewer, budgets=(Budget("budget", F("9.99")),))
+    poor = changed(fewer, budgets=(budget_row("budget", F("9.99")),))
     assert solve_cp(replace(question, limits=poor)).status == "infeasible"
 
 
 def test_today_may_have_to_be_kept():
     """Nine GPUs stand there today and at most two may go: seven are paid though five are enough."""
-    limits = FleetLimits(changes=Changes({"g": 9}, 2))
+    limits = plan_limits(changes=Changes({"g": 9}, 2))
     choice = solve_cp(fleet([replica()], [line("on_demand", 2)], [hourly([5])], limits))
     assert choice.periods[0].bought == {"g/on_demand": 7}
 
@@ -168,7 +166,7 @@ def everything(seed):
     ]
     lines = [line(term, rng.randint(1, 6), gpu) for gpu in ("g", "h") for term in ("reserved", "on_demand")]
     demands = [hourly([rng.randint(0, 9) for _ in range(4)], w, spares=Spares("replicas", 1)) for w in "ab"]
-    limits = FleetLimits({"g": 12}, (Quota("quota:x", ("g/on_demand", "h/on_demand"), 9),))
+    limits = plan_limits({"g": 12}, (quota_row("quota:x", ("g/on_demand", "h/on_demand"), 9),))
     return fleet(options, lines, demands, limits)
 
 
@@ -182,7 +180,7 @@ def test_the_order_of_the_input_does_not_show(seed):
     other = replace(
         question, options=mixed(question.options), hosts=mixed(question.hosts), lines=mixed(question.lines),
         demands=mixed(question.demands),
-        limits=replace(question.limits, quotas=(Quota("quota:x", ("h/on_demand", "g/on_demand"), 9),)),
+        limits=changed(question.limits, quotas=(quota_row("quota:x", ("h/on_demand", "g/on_demand"), 9),)),
     )  # fmt: skip
     mine, theirs = solve_cp(question), solve_cp(other)
     assert mine.status == "optimal"
@@ -200,13 +198,13 @@ def test_more_freedom_never_costs_more(seed):
     question = everything(seed)
     before = solve_cp(question, goal="value").value
     freer = [
-        replace(question, limits=replace(question.limits, stock_gpus={"g": 13})),
-        replace(question, limits=replace(question.limits, quotas=())),
+        replace(question, limits=changed(question.limits, stock_gpus={"g": 13})),
+        replace(question, limits=changed(question.limits, quotas=())),
         replace(question, options=(*question.options, replica("a", "g", 6, 1, "a/new"))),
         replace(question, demands=tuple(replace(d, spares=Spares()) for d in question.demands)),
     ]
     tighter = [
-        replace(question, limits=replace(question.limits, stock_gpus={"g": 6})),
+        replace(question, limits=changed(question.limits, stock_gpus={"g": 6})),
         replace(question, options=question.options[1:]),
     ]
     assert before is not None
@@ -219,7 +217,7 @@ def test_more_freedom_never_costs_more(seed):
 def test_equal_hours_cost_what_each_costs_alone():
     question = everything(1)
     on_demand = tuple(one for one in question.lines if one.term == "on_demand")
-    question = replace(question, lines=on_demand, limits=FleetLimits())
+    question = replace(question, lines=on_demand, limits=plan_limits())
     doubled = tuple(replace(d, demand_rps=d.demand_rps * 2) for d in question.demands)
     twice = solve_cp(replace(question, periods=8, demands=doubled))
     once = solve_cp(question)
@@ -264,7 +262,7 @@ def test_spares_in_servers():
 @pytest.fixture
 def other_engine(monkeypatch):
     """Stands for the large engine and records what it is asked."""
-    module = types.ModuleType("planner.solver.fleet_mip.solve")
+    module = types.ModuleType("planner.solver.mip.solve")
     module.asked = []
 
     def solve_mip(problem, **more):
@@ -272,7 +270,7 @@ def other_engine(monkeypatch):
         return module.answer
 
     module.solve_mip = solve_mip
-    monkeypatch.setitem(sys.modules, "planner.solver.fleet_mip.solve", module)
+    monkeypatch.setitem(sys.modules, "planner.solver.mip.solve", module)
     return module
 
 

@@ -10,23 +10,25 @@ import pytest
 from fleet_direct import Direct
 from fleet_random import small_fleet
 from fleet_samples import fleet
+from plan_limits import plan_limits
 
-import planner.solver.fleet_mip.solve as solve_module
+import planner.solver.mip.solve as solve_module
 from planner.constraints.fleet_check import broken
 from planner.constraints.fleet_check_waiting import in_time
 from planner.schema.choice import Option, Spares
-from planner.schema.fleet import Api, Deferrable, FleetDemand, FleetLimits, FleetProblem, Host, Line, Site
+from planner.schema.fleet import Api, Deferrable, FleetDemand, FleetProblem, Host, Line, Site
 from planner.solver.covers import Pooled
-from planner.solver.fleet_cp.solve import solve_cp
-from planner.solver.fleet_mip.cheaper import worth_pricing
-from planner.solver.fleet_mip.columns import Pricer
-from planner.solver.fleet_mip.finish import used_by, with_bound
-from planner.solver.fleet_mip.jobs import State, relax
-from planner.solver.fleet_mip.levels import spread
-from planner.solver.fleet_mip.prepared import prepare
-from planner.solver.fleet_mip.pricing import price
-from planner.solver.fleet_mip.solve import solve_mip
-from planner.solver.fleet_mip.splits import split
+from planner.solver.cp.solve import solve_cp
+from planner.solver.mip.cheaper import worth_pricing
+from planner.solver.mip.columns import Pricer
+from planner.solver.mip.finish import used_by, with_bound
+from planner.solver.mip.jobs import relax
+from planner.solver.mip.levels import spread
+from planner.solver.mip.prepared import prepare
+from planner.solver.mip.pricing import price
+from planner.solver.mip.solve import solve_mip
+from planner.solver.mip.splits import split
+from planner.solver.mip.state import State
 
 NEAR = 1e-6
 
@@ -215,7 +217,7 @@ def test_options_left_at_given_prices_are_as_good_as_all(monkeypatch):
         len(worth_pricing(state.prepared, n, prices)) < len(state.prepared.works[n].pools[0].places)
         for n in range(3)
     )
-    monkeypatch.setattr("planner.solver.fleet_mip.pricing.worth_pricing", lambda *_: None)
+    monkeypatch.setattr("planner.solver.mip.pricing.worth_pricing", lambda *_: None)
     for priced in few:
         assert price(state, priced.number, prices, 0.0, 20.0).value == pytest.approx(priced.value, rel=NEAR)
         assert used_by(state.prepared, [priced.plan]) @ prices == pytest.approx(priced.value, rel=NEAR)
@@ -406,8 +408,8 @@ def test_bounds_are_rounded_down_and_near_proofs_are_proofs():
 
 def test_limits_that_leave_nothing():
     problem = one_pool([[5]], [100])
-    assert solve_mip(replace(problem, limits=FleetLimits(max_gpus=19))).status == "infeasible"
-    assert solve_mip(replace(problem, limits=FleetLimits(max_gpus=20))).value == 20
+    assert solve_mip(replace(problem, limits=plan_limits(max_gpus=19))).status == "infeasible"
+    assert solve_mip(replace(problem, limits=plan_limits(max_gpus=20))).value == 20
 
 
 def test_many_lines_of_one_type_share_its_gpus():

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from one_hour import solve
 
 from planner.constraints.server_losses import Stand, server_losses
 from planner.constraints.shares import best_split
 from planner.errors import InputError
 from planner.schema.choice import ChoiceProblem, Limits, Option, PoolDemand, Spares, Supply
-from planner.solver.dominance import pruned
-from planner.solver.integers import LARGEST_SUM, cover_row, priced
-from planner.solver.packing import chain_rows, is_chain, maximal_patterns, whole_units
-from planner.solver.solve import solve
+from planner.solver.cp.dominance import pruned
+from planner.solver.cp.integers import LARGEST_SUM, cover_row, priced
+from planner.solver.cp.packing import chain_rows, is_chain, maximal_patterns, whole_units
 
 F = Fraction
 

@@ -8,15 +8,16 @@ from fractions import Fraction
 
 import pytest
 from fleet_table import EAST, enumerated, fleet, line, need, option, plans, random_fleet
+from plan_limits import budget_row, plain, plan_limits, quota_row
 
-from planner.app.fleet.asker import FleetAsker
-from planner.app.fleet.limits import fleet_limits
-from planner.app.fleet.reasons import fleet_reasons
-from planner.app.run import Run
 from planner.explain.conflicts import minimal_conflicts
 from planner.explain.oracle import Oracle
 from planner.explain.relaxations import relaxations
-from planner.schema.fleet import Budget, Changes, FleetChoice, FleetLimits, Quota
+from planner.planning.asking.asker import FleetAsker
+from planner.planning.asking.limits import fleet_limits
+from planner.planning.asking.reasons import fleet_reasons
+from planner.planning.run import Run
+from planner.schema.fleet import Changes, FleetChoice
 
 F = Fraction
 SEEDS = [(seed, periods) for periods in (1, 2) for seed in range(8)]
@@ -40,9 +41,9 @@ def needs(question, total, periods):
         ),
         "stock:g": max(period.gpus.get("g", 0) for period in total.periods),
     }
-    for quota in question.limits.quotas:
+    for quota in plain(question.limits).quotas:
         found[quota.id] = max(sum(p.bought.get(name, 0) for name in quota.lines) for p in periods)
-    for budget in question.limits.budgets:
+    for budget in plain(question.limits).budgets:
         found[budget.id] = max(spent) if budget.every_period else sum(spent) / len(spent)
     return found
 
@@ -147,7 +148,7 @@ def day(**limits):
         line("g", "spot", 1, 1, site=EAST),
         line("g", "on_demand", 3, 8, site=EAST),
     ]
-    return fleet([option("a", "g", 1, 1)], lines, [need(2, 4)], FleetLimits(**limits))
+    return fleet([option("a", "g", 1, 1)], lines, [need(2, 4)], plan_limits(**limits))
 
 
 def priced(question, no_plan_or_plan, **run):
@@ -157,7 +158,7 @@ def priced(question, no_plan_or_plan, **run):
 
 def test_one_more_gpu_is_worth_what_it_replaces(chat_plan):
     """Night: owned and spot, 1 USD; day: two on demand too, 7 USD. One more spot saves 2 USD by day."""
-    plan = priced(day(quotas=(Quota("quota:east", ("g/owned", "g/spot"), 2),)), chat_plan)
+    plan = priced(day(quotas=(quota_row("quota:east", ("g/owned", "g/spot"), 2),)), chat_plan)
     found = {price.id: price for price in plan.prices}
     assert found["supply:g/spot"].step == "+1 GPU"
     assert found["supply:g/spot"].saves_usd_per_hour == 0  # the quota is in the way
@@ -173,7 +174,7 @@ def test_one_more_gpu_is_worth_what_it_replaces(chat_plan):
 
 
 def test_a_quota_has_its_price(chat_plan):
-    plan = priced(day(quotas=(Quota("quota:east", ("g/owned", "g/spot"), 1),)), chat_plan)
+    plan = priced(day(quotas=(quota_row("quota:east", ("g/owned", "g/spot"), 1),)), chat_plan)
     found = {price.id: price for price in plan.prices}
     # Night 3, day 9; one more in the quota: spot in place of on demand in both hours.
     assert (found["quota:east"].step, found["quota:east"].saves_usd_per_hour) == ("+1 GPU", 2)
@@ -183,7 +184,7 @@ def test_a_quota_has_its_price(chat_plan):
 def test_a_budget_of_every_hour_has_a_price_and_one_of_the_mean_has_none(chat_plan, every_period, saved):
     """One reserved at 2 USD and by day one on demand at 3: 2 and 5. Two reserved: 4 and 4."""
     lines = [line("g", "reserved", 2, 4, site=EAST), line("g", "on_demand", 3, 4, site=EAST)]
-    limits = FleetLimits(budgets=(Budget("budget", F(4), every_period),))
+    limits = plan_limits(budgets=(budget_row("budget", F(4), every_period),))
     question = fleet([option("a", "g", 1, 1)], lines, [need(1, 2)], limits)
     assert enumerated(question).cost_usd == (8 if every_period else 7)
     (price,) = (p for p in priced(question, chat_plan).prices if p.id == "budget")
@@ -254,7 +255,7 @@ def test_when_time_is_over_there_is_no_price_and_a_warning(chat_plan):
 
 def test_the_reasons_of_an_infeasible_fleet(no_plan):
     """Four replicas by day, and three GPUs at most; or 2 USD by day, and 7 are needed."""
-    question = day(max_gpus=3, budgets=(Budget("budget", F(2)),))
+    question = day(max_gpus=3, budgets=(budget_row("budget", F(2)),))
     plan = priced(question, no_plan)
     assert plan.conflicts == (("budget",), ("max-gpus",))
     assert plan.conflicts_complete
@@ -264,7 +265,7 @@ def test_the_reasons_of_an_infeasible_fleet(no_plan):
 
 def test_what_is_given_stands_in_the_way(no_plan):
     lines = [line("g", "owned", 0, 1, site=EAST)]
-    question = fleet([option("a", "g", 1, 1)], lines, [need(2)], FleetLimits(changes=Changes({"g": 1}, 9)))
+    question = fleet([option("a", "g", 1, 1)], lines, [need(2)], plan_limits(changes=Changes({"g": 1}, 9)))
     plan = priced(question, no_plan)
     assert plan.conflicts == ()
     assert "what the market has" in plan.warnings[-1]

@@ -6,16 +6,17 @@ from fractions import Fraction
 
 import pytest
 from fleet_table import EAST, WEST, api, enumerated, fleet, line, need, option
+from plan_limits import budget_row, plain, plan_limits, quota_row
 
-from planner.app.fleet.asker import FleetAsker
-from planner.app.fleet.condensed import condensed
-from planner.app.fleet.limits import fleet_limits
-from planner.app.fleet.moved import moved
-from planner.app.run import Run
 from planner.explain.axis import Axis
 from planner.explain.steps import step
+from planner.planning.asking.asker import FleetAsker
+from planner.planning.asking.condensed import condensed
+from planner.planning.asking.limits import fleet_limits
+from planner.planning.asking.moved import moved
+from planner.planning.run import Run
 from planner.schema.choice import Spares
-from planner.schema.fleet import Budget, Changes, Deferrable, FleetLimits, Quota
+from planner.schema.fleet import Changes, Deferrable
 from planner.schema.problem import Problem
 
 F = Fraction
@@ -24,10 +25,13 @@ LINES = [
     line("g", "spot", 1, None, max_share=F(1, 2), site=EAST),
     line("h", "on_demand", 3, 12, unit_gpus=4, site=WEST),
 ]
-LIMITS = FleetLimits(
+LIMITS = plan_limits(
     stock_gpus={"g": 5},
-    quotas=(Quota("quota:east", ("g/owned", "g/spot"), 6),),
-    budgets=(Budget("budget", F(20)), Budget("budget:day", F(15), every_period=False)),
+    quotas=(quota_row("quota:east", ("g/owned", "g/spot"), 6),),
+    budgets=(
+        budget_row("budget", F(20)),
+        budget_row("budget:day", F(15), every_period=False),
+    ),
     max_gpus=13,
     power_w=F(2000),
     changes=Changes({"g": 4}, 3),
@@ -94,12 +98,22 @@ def test_without_the_problem_every_workload_states_its_own():
 
 
 def test_paths_are_those_that_the_problem_states():
-    found = named(paths={"quota:east": "fleet.quota.east"})
-    assert (found["quota:east"].path, found["power"].path) == ("fleet.quota.east", None)
+    found = named(paths={"supply:g/owned": "fleet.supply.0.max_gpus"})
+    assert (found["quota:east"].path, found["power"].path) == ("fleet.quota.east", "fleet.max_power")
+    assert (found["supply:g/owned"].path, found["budget:day"].path) == ("fleet.supply.0.max_gpus", None)
 
 
 def test_caps_of_single_periods_are_told_apart_from_the_mean():
-    assert {name for name, limit in named().items() if limit.per_period} == {"budget", "max-gpus", "power"}
+    assert {name for name, limit in named().items() if limit.per_period} == {
+        "stock:g",
+        "quota:east",
+        "budget",
+        "max-gpus",
+        "power",
+        "supply:g/owned",
+        "share:g/spot",
+        "supply:h/on_demand",
+    }
     one = fleet(QUESTION.options, LINES, [need(1), need(1, workload="code")], LIMITS)
     assert not any(limit.per_period for limit in fleet_limits(one, None, {}))
 
@@ -123,7 +137,7 @@ def test_a_step_is_what_somebody_would_ask_for(name, text, value):
 
 
 def test_a_step_reaches_the_next_server():
-    question = fleet(QUESTION.options[1:2], LINES[2:], [need(1)], FleetLimits(stock_gpus={"h": 6}))
+    question = fleet(QUESTION.options[1:2], LINES[2:], [need(1)], plan_limits(stock_gpus={"h": 6}))
     assert step(Axis(fleet_limits(question, None, {})[0])).value == 8
 
 
@@ -150,15 +164,12 @@ def changed(name, value):
 
 
 def test_the_market_moves():
-    assert changed("stock:g", 7).limits.stock_gpus == {"g": 7}
-    assert changed("stock:g", None).limits.stock_gpus == {}
-    assert changed("quota:east", 8).limits.quotas[0].gpus == 8
-    assert changed("quota:east", None).limits.quotas == ()
-    assert [b.usd_per_h for b in changed("budget", 30).limits.budgets] == [30, 15]
-    assert [b.id for b in changed("budget", None).limits.budgets] == ["budget:day"]
-    assert [b.id for b in changed("budget:day", None).limits.budgets] == ["budget"]
-    assert changed("max-gpus", 14).limits.max_gpus == 14
-    assert changed("power", None).limits.power_w is None
+    today = {row.id: row.most for row in LIMITS.rows}
+    for name, value in (("stock:g", 7), ("quota:east", 8), ("budget", 30), ("max-gpus", 14), ("power", 9)):
+        assert {row.id: row.most for row in changed(name, value).limits.rows} == today | {name: value}
+    for name in today:
+        after = changed(name, None).limits
+        assert [row.id for row in after.rows] == [other for other in today if other != name]
     assert changed("changes", 5).limits.changes == Changes({"g": 4}, 5)
     assert changed("changes", None).limits.changes is None
 
@@ -193,7 +204,7 @@ def test_the_rest_that_is_given():
 def test_several_changes_at_once():
     after = moved(QUESTION, named(), {"demand:w": F(2), "headroom": F(0), "power": None})
     assert after.demands[0].demand_rps == ((1,), (2,))
-    assert after.limits.power_w is None
+    assert plain(after.limits).power_w is None
 
 
 # -- answers -------------------------------------------------------------------------------------------------
@@ -202,9 +213,9 @@ def test_several_changes_at_once():
 def test_all_periods_in_one_choice():
     """One replica at night, three by day, at 1 USD and 100 W each; three more GPUs cost 2 USD once."""
     lines = [line("g", "on_demand", 1, 8, site=EAST)]
-    limits = FleetLimits(
-        stock_gpus={"g": 8}, budgets=(Budget("budget", F(9)), Budget("budget:day", F(9), False)),
-        max_gpus=9, power_w=F(900), quotas=(Quota("quota:east", ("g/on_demand",), 9),),
+    limits = plan_limits(
+        stock_gpus={"g": 8}, budgets=(budget_row("budget", F(9)), budget_row("budget:day", F(9), False)),
+        max_gpus=9, power_w=F(900), quotas=(quota_row("quota:east", ("g/on_demand",), 9),),
         changes=Changes({"g": 3, "h": 1}, 9),
     )  # fmt: skip
     question = fleet([option("a", "g", 1, 1)], lines, [need(1, 3)], limits)
@@ -227,10 +238,10 @@ def test_the_same_question_is_asked_once_and_a_known_answer_never():
     asked = []
 
     def solver(question, goal, limit_s):
-        asked.append((question.limits.stock_gpus, goal, limit_s))
+        asked.append((plain(question.limits).stock_gpus, goal, limit_s))
         return enumerated(question)
 
-    question = fleet([option("a", "g", 1, 1)], LINES[:1], [need(1)], FleetLimits(stock_gpus={"g": 2}))
+    question = fleet([option("a", "g", 1, 1)], LINES[:1], [need(1)], plan_limits(stock_gpus={"g": 2}))
     limits = fleet_limits(question, None, {})
     asker = FleetAsker(lambda changes: question, limits, Run(), known=enumerated(question), solver=solver)
     assert asker.ask({}).status == "optimal"

@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import pytest
 from fleet_table import EAST, WEST, api, enumerated, fleet, line, need, option, plans, random_fleet
+from plan_limits import plan_limits
 
-from planner.app.fleet.alternatives import fleet_alternatives
-from planner.app.fleet.pareto import fleet_front, front_value
-from planner.app.fleet.several import suppliers_of
 from planner.errors import InputError
-from planner.schema.fleet import FleetChoice, FleetLimits, Site
+from planner.planning.answering.several import suppliers_of
+from planner.planning.asking.front import fleet_front, front_value
+from planner.planning.asking.kinds import fleet_alternatives
+from planner.schema.fleet import FleetChoice, Site
 
 F = Fraction
 AXES = [
@@ -52,8 +53,7 @@ def open_fleet(seed, periods):
     rng = random.Random(seed)
     found = random_fleet(rng, periods, tight=False)
     third = line("h", "spot", rng.randint(2, 6), 4, unit_gpus=2, site=Site("r", "north"))
-    limits = replace(found.limits, stock_gpus={}, quotas=(), budgets=(), max_gpus=None, power_w=None)
-    limits = replace(limits, changes=None, objective="cost")
+    limits = replace(found.limits, rows=(), changes=None, objective="cost")
     # Faster ones take more power, so that the axes disagree.
     options = (*found.options[:1], replace(found.options[1], power_w=F(rng.choice([150, 500]))))
     return replace(found, lines=(*found.lines, third), limits=limits, options=options)
@@ -120,7 +120,7 @@ def three_kinds(seed):
         option("c", "h", 1, rng.randint(1, 4)),
     ]
     apis = (api("w/api", rng.randint(5, 25)),) if rng.random() < 0.5 else ()
-    return fleet(options, lines, [need(rng.randint(2, 7))], FleetLimits(), apis=apis)
+    return fleet(options, lines, [need(rng.randint(2, 7))], plan_limits(), apis=apis)
 
 
 def kinds_of(question, choice, by):
@@ -151,11 +151,14 @@ def values_by_hand(question, k, by):
     return found
 
 
-@pytest.mark.parametrize("by", ["options", "gpus"])
+KINDS = {"options": lambda one: one.id, "gpus": lambda one: one.gpu}
+
+
+@pytest.mark.parametrize("by", list(KINDS))
 @pytest.mark.parametrize("seed", range(8))
 def test_alternatives_come_in_the_order_of_their_cost(seed, by):
     question = three_kinds(seed)
-    found = fleet_alternatives(question, 20, enumerated, by)
+    found = fleet_alternatives(question, 20, enumerated, KINDS[by])
     assert found.exhausted
     costs = [plan.cost_usd for plan in found.choices]
     assert costs == sorted(costs)

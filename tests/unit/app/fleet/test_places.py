@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import planner
-from planner.app.fleet.routes_out import routes_of
+from planner.app.routes_out import routes_of
 from planner.errors import InputError
 from planner.report.http_routes import http_routes_yaml
 
@@ -200,6 +200,7 @@ def test_predicted_pairs_over_a_link_are_those_of_its_speed(tmp_path):
                 "demand": {"hourly_rps": [0.5, 0.4]},
                 "lengths": {"input": {"p50": 1000, "p95": 2000}, "output": {"p50": 100, "p95": 200}},
                 "slo": {"ttft_p95": "3 s", "itl_p95": "60 ms"},
+                "precision": {"kv": ["fp8"]},
             }
         ],
         "fleet": {
@@ -223,6 +224,6 @@ def test_predicted_pairs_over_a_link_are_those_of_its_speed(tmp_path):
         assert one.status == "optimal"
         assert {pool.site for pool in one.pools} == {"eu", "us"}
         hand_over_s.append(next(pool for pool in one.pools if pool.role == "prefill").hand_over_s["mean"])
-    # About 1,100 tokens of 64 or 128 KiB: 0.07 or 0.14 GB, at 0.5 GB/s instead of 20.
+    # About 1,100 tokens of 64 KiB: 0.07 GB, at 0.5 GB/s instead of 20, and some that wait for the link.
     assert hand_over_s[1] > 0.05
-    assert 0.12 < hand_over_s[0] - hand_over_s[1] < 0.32
+    assert 0.12 < hand_over_s[0] - hand_over_s[1] < 0.2

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import planner
-from planner.app.fleet.routes_out import routes_of, routes_out, weighed
-from planner.app.fleet.schedule_out import schedule_of, schedule_out
+from planner.app.routes_out import routes_of, routes_out, weighed
+from planner.app.schedule_out import schedule_of, schedule_out
 from planner.errors import InputError
 from planner.report import json_document, plan_text, schedule_text, terminal
 

@@ -1,1 +1,0 @@
-"""Fleets: several workloads over hours, bought under several terms."""

@@ -1,0 +1,1 @@
+"""Measurements against predictions: rows, runs, fits and errors."""

@@ -1,0 +1,288 @@
+"""The reference calibration out of tables of measurements: step times first, then times to first token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from planner.calibration.accuracy import scored
+from planner.calibration.measured_rows import MeasuredRows, measured_rows
+from planner.errors import InputError, input_error
+from planner.loaders.catalog import load_catalog
+from planner.loaders.measurements import read_measurements
+from planner.performance.fitting import FitParameter, Fitted, RobustFit
+from planner.performance.rows import RowPredictions, predict_rows
+from planner.physics.arrays import FloatArray, IntArray
+from planner.schema.catalog import Calibration
+from planner.schema.measurement import Measurement
+from planner.steptime.calibration_paths import parameters_of, with_values
+
+SCALE_LOG = 0.15
+"""Log ratios beyond it count less and less: the spread of engine versions and hosts."""
+ROW_WEIGHT = 10.0
+"""Weight of a mean row against a prior at one sigma: rows of one group share their errors."""
+GROUP_POWER = 0.5
+"""A group of n rows counts as n to this power less: large sources must not outvote small ones."""
+MISSING_LOG = 3.0
+"""Log ratio of a row without a finite prediction."""
+FULL_RATIO = 1.0
+"""Requests over those that fit, beyond which the cache counts as full."""
+ROUNDS = 2
+"""Rounds of step times and first tokens: the clumping of the second is part of the first."""
+_TTFT = ("ttft_overhead", "closed_loop")
+"""How the names of numbers of the second fit start."""
+_NUMBERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "throughput": (
+        "output_tokens_per_s",
+        "output_tokens_per_s",
+        ("static-batch", "closed-loop", "offline"),
+    ),
+    "tpot": ("tpot_s", "tpot_ms", ("closed-loop",)),
+    "first-token": ("ttft_s", "ttft_ms", ("first-token", "static-batch")),
+    "ttft": ("ttft_s", "ttft_ms", ("closed-loop",)),
+}
+"""Number -> prediction, measurement, kinds of rows. Bursts measure admission and drain: not fitted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Numbers of rows that the fit looks at."""
+
+    number: np.ndarray[tuple[int], np.dtype[np.str_]]
+    row: IntArray
+    measured: FloatArray
+    """Tokens per second, or seconds."""
+
+    def __len__(self) -> int:
+        """How many."""
+        return int(self.row.size)
+
+    def log_ratios(self, predictions: RowPredictions) -> FloatArray:
+        """Logarithm of predicted over measured time (for throughput, of measured over predicted)."""
+        ratios = np.full(len(self), np.nan)
+        for number, (field, _, _) in _NUMBERS.items():
+            picked = self.number == number
+            ratios[picked] = getattr(predictions, field)[self.row[picked]] / self.measured[picked]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(ratios)
+        logs = np.where(self.number == "throughput", -logs, logs)
+        return np.where(np.isfinite(logs), logs, MISSING_LOG)
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceFit:
+    """The result, with everything that the report needs."""
+
+    calibration: Calibration
+    rows: MeasuredRows
+    observations: Observations
+    log_ratios: FloatArray
+    left_out: dict[str, FloatArray]
+    """Way of leaving out -> log ratios of the rows while they were left out."""
+    weights: FloatArray
+    cost: float
+
+
+def read_folder(folder: Path) -> tuple[Measurement, ...]:
+    """Rows of every table of measurements in a folder, by name of the file.
+
+    Raises:
+        InputError: no such folder, or no table in it.
+    """
+    if not folder.is_dir():
+        raise input_error("--measurements", "", f'"{folder}"', "a folder with tables of measurements")
+    rows: list[Measurement] = []
+    for path in sorted(folder.glob("*.csv")):
+        try:
+            rows += read_measurements(path)
+        except InputError as problem:
+            # Other tables may lie beside; what has the layout and is broken is a fault.
+            if not all(fault.expected.startswith("a table of measurements") for fault in problem.faults):
+                raise
+    if not rows:
+        raise input_error(str(folder), "", "no table of measurements", "at least one, as CSV")
+    return tuple(rows)
+
+
+def fit_reference(
+    folder: Path, overlays: tuple[Path, ...] = (), progress: Callable[[str], None] = lambda _: None
+) -> ReferenceFit:
+    """Fit everything, and leave out pairs, GPUs and models in turn.
+
+    Raises:
+        InputError: no tables, or broken ones.
+    """
+    catalog = load_catalog(overlays)
+    rows = measured_rows(read_folder(folder), catalog, catalog.calibration)
+    fitter = _Fitter(rows)
+    progress("fitting")
+    calibration, parts = fitter.all(at_priors(catalog.calibration))
+    left_out = {}
+    for way, keys in fitter.ways().items():
+        progress(f"leaving out one {way} at a time")
+        left_out[way] = fitter.leave_out(calibration, parts, keys)
+    logs = fitter.logs(calibration)
+    cost = sum(part.fitted.cost for part in parts)
+    return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost)
+
+
+def at_priors(calibration: Calibration) -> Calibration:
+    """Every number that will be fitted at its prior: the result must not depend on an earlier fit."""
+    fitted = {
+        path: item.value if item.prior is None else item.prior
+        for path, item in parameters_of(calibration)
+        if item.prior_log_sigma is not None
+    }
+    return with_values(calibration, fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One of the two fits: which numbers of the calibration, over which observations."""
+
+    names: tuple[str, ...]
+    fit: RobustFit
+    fitted: Fitted
+
+
+class _Fitter:
+    """Observations, weights and the two fits over them."""
+
+    def __init__(self, rows: MeasuredRows) -> None:
+        self.rows = rows
+        self.observations = _observations(rows)
+        self.weights = _weights(rows, self.observations)
+        self._first = self.observations.number == "ttft"
+
+    def logs(self, calibration: Calibration) -> FloatArray:
+        """Log ratios of all observations under a calibration."""
+        specs = self.rows.prepared.specs(calibration)
+        return self.observations.log_ratios(predict_rows(specs, self.rows.loads, calibration))
+
+    def all(self, calibration: Calibration) -> tuple[Calibration, tuple[_Part, ...]]:
+        """Both fits over all rows, in turn."""
+        parts: tuple[_Part, ...] = ()
+        for _ in range(ROUNDS):
+            parts = ()
+            for first in (False, True):
+                part = self._part(calibration, first, self.weights)
+                calibration = _with(calibration, part.names, part.fitted.values)
+                parts = (*parts, part)
+        return calibration, parts
+
+    def _part(self, calibration: Calibration, first: bool, weights: FloatArray) -> _Part:
+        names = tuple(
+            path
+            for path, found in parameters_of(calibration)
+            if found.prior_log_sigma is not None and _is_first(path) == first
+        )
+        picked = self._first == first
+        fit = RobustFit(
+            part_parameters(calibration, names),
+            self._residuals(calibration, names),
+            np.where(picked, weights, 0.0),
+            SCALE_LOG,
+        )
+        return _Part(names, fit, fit.run())
+
+    def ways(self) -> dict[str, np.ndarray[tuple[int], np.dtype[np.str_]]]:
+        """What is left out at a time, by observation."""
+        items = [self.rows.configurations[row] for row in self.observations.row]
+        return {
+            "pair": np.array([f"{item.model.id}|{item.accelerator.id}" for item in items]),
+            "GPU": np.array([item.accelerator.id for item in items]),
+            "model": np.array([item.model.id for item in items]),
+        }
+
+    def leave_out(
+        self,
+        calibration: Calibration,
+        parts: Sequence[_Part],
+        keys: np.ndarray[tuple[int], np.dtype[np.str_]],
+    ) -> FloatArray:
+        """Log ratios of each group under a fit that did not see it.
+
+        Each fit starts from the one over all rows, first with its slopes, then with its own.
+        """
+        result = np.full(len(self.observations), np.nan)
+        for key in sorted(set(keys.tolist())):
+            out = keys == key
+            changed = calibration
+            for part in parts:
+                fit = RobustFit(
+                    part_parameters(changed, part.names),
+                    self._residuals(changed, part.names),
+                    part.fit.weights,
+                    SCALE_LOG,
+                )
+                kept = np.where(out, 0.0, part.fit.weights)
+                near = fit.run(np.log(part.fitted.values), kept, part.fitted.jacobian, rounds=4)
+                own = fit.run(np.log(near.values), kept, rounds=2)
+                changed = _with(changed, part.names, own.values)
+            result[out] = self.logs(changed)[out]
+        return result
+
+    def _residuals(
+        self, calibration: Calibration, names: Sequence[str]
+    ) -> Callable[[FloatArray], FloatArray]:
+        return lambda values: self.logs(_with(calibration, names, values))
+
+
+def part_parameters(calibration: Calibration, names: Sequence[str]) -> list[FitParameter]:
+    """Values, bounds and priors of numbers of the calibration."""
+    found = dict(parameters_of(calibration))
+    return [
+        FitParameter(
+            name,
+            found[name].value,
+            found[name].low,
+            found[name].high,
+            found[name].prior or found[name].value,
+            found[name].prior_log_sigma or 1.0,
+        )
+        for name in names
+    ]
+
+
+def _with(calibration: Calibration, names: Sequence[str], values: FloatArray) -> Calibration:
+    return with_values(calibration, dict(zip(names, values.tolist(), strict=True)))
+
+
+def _is_first(path: str) -> bool:
+    return path.split(".")[-1].startswith(_TTFT)
+
+
+def _observations(rows: MeasuredRows) -> Observations:
+    number, place, measured = [], [], []
+    for index, row in enumerate(rows.measurements):
+        if not scored(row) or row.disaggregated:
+            continue
+        for name, (field, column, kinds) in _NUMBERS.items():
+            value = float(getattr(row, column))
+            if row.kind not in kinds or value <= 0.0:
+                continue
+            number.append(name)
+            place.append(index)
+            measured.append(value / 1e3 if field.endswith("_s") and column.endswith("_ms") else value)
+    return Observations(np.array(number), np.array(place, dtype=np.intp), np.array(measured))
+
+
+def _weights(rows: MeasuredRows, observations: Observations) -> FloatArray:
+    keys = []
+    for number, row in zip(observations.number, observations.row, strict=True):
+        item, source = rows.configurations[row], rows.measurements[row].source
+        keys.append(f"{item.model.id}|{item.accelerator.id}|{item.engine.id}|{source}|{number}")
+    _, place, count = np.unique(np.array(keys), return_inverse=True, return_counts=True)
+    weights = count[place.reshape(-1)] ** -GROUP_POWER
+    full = _full(rows)[observations.row] & (observations.number == "ttft")
+    return np.where(full, 0.0, weights / weights.mean() * ROW_WEIGHT)
+
+
+def _full(rows: MeasuredRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Where more requests are in flight than fit: then the wait for the cache rules."""
+    calibration = rows.configurations[0].calibration
+    fitting = predict_rows(rows.prepared.specs(calibration), rows.loads, calibration).fitting
+    return rows.loads.requests > FULL_RATIO * fitting

@@ -1,0 +1,299 @@
+"""Measurements -> configurations and loads: names by the catalog, assumptions where tables are silent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from planner.errors import nearest
+from planner.performance.rows import RowLoads
+from planner.planning.requests import with_utilization
+from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
+from planner.schema.catalog_index import Catalog
+from planner.schema.configuration import Configuration
+from planner.schema.facts import ModelFacts
+from planner.schema.measurement import Measurement, Pool
+from planner.steptime.build import PreparedSpecs
+from planner.steptime.memory import max_sequences, memory_account
+from planner.steptime.model_facts import model_facts
+from planner.steptime.weights import attention_format
+
+LEGACY = "-legacy"
+UNNAMED = "unnamed"
+"""Overheads of tables that name no engine; memory and limits are those of the next name."""
+UNNAMED_ENGINE = "vllm"
+_TP = (1, 2, 4, 8)
+_COMFORT_SEQUENCES = 16.0
+"""An audited run of unknown layout takes the smallest degree that holds so many sequences."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRows:
+    """Rows that can be predicted, with the reasons of those that cannot."""
+
+    measurements: tuple[Measurement, ...]
+    """Those that can."""
+    configurations: tuple[Configuration, ...]
+    """The first ones belong to the measurements, one each; prefill workers follow."""
+    loads: RowLoads
+    families: tuple[str, ...]
+    """Family of the model of each measurement."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Id -> why not."""
+
+    @cached_property
+    def prepared(self) -> PreparedSpecs:
+        """Columns that outlive a change of the calibration."""
+        return PreparedSpecs(self.configurations)
+
+
+class Skipped(Exception):  # noqa: N818 - not an error: a reason that the answer shows
+    """A row without a prediction, and why."""
+
+
+def measured_rows(
+    measurements: Sequence[Measurement], catalog: Catalog, calibration: Calibration
+) -> MeasuredRows:
+    """Resolve every row."""
+    reader = _Reader(catalog, calibration)
+    kept: list[Measurement] = []
+    items: list[Configuration] = []
+    workers: list[tuple[int, Configuration]] = []
+    skipped: dict[str, str] = {}
+    for row in measurements:
+        try:
+            complete = reader.completed(row)
+            item, prefill = reader.configuration(complete)
+        except Skipped as reason:
+            skipped[row.id] = str(reason)
+            continue
+        if prefill is not None:
+            workers.append((len(kept), prefill))
+        kept.append(complete)
+        items.append(item)
+    loads = reader.loads(kept, items, workers)
+    family = {name: reader.family(name) for name in {row.model for row in kept}}
+    families = tuple(family[row.model] for row in kept)
+    return MeasuredRows(tuple(kept), (*items, *(item for _, item in workers)), loads, families, skipped)
+
+
+class _Reader:
+    """Looks names up once, and fills in what a row leaves out."""
+
+    def __init__(self, catalog: Catalog, calibration: Calibration) -> None:
+        self.catalog = catalog
+        self.calibration = calibration
+        self.judgement = catalog.find("judgement", "measurements").parameters
+        self.formats = {form.id: form for form in catalog.number_formats}
+        self._facts: dict[str, ModelFacts] = {}
+        self._engines: dict[tuple[str, bool, float, int], Engine] = {}
+
+    # -- names --------------------------------------------------------------------------------------------
+
+    def model(self, name: str) -> ModelFacts:
+        if name not in self._facts:
+            found = self.catalog.model(name)
+            if found is None:
+                raise Skipped(self._unknown("model", name, "models"))
+            self._facts[name] = model_facts(found)
+        return self._facts[name]
+
+    def family(self, name: str) -> str:
+        found = self.catalog.model(name)
+        return found.family if found else ""
+
+    def accelerator(self, name: str) -> Accelerator:
+        found = self.catalog.accelerator(name)
+        if found is None:
+            raise Skipped(self._unknown("GPU", name, "accelerators"))
+        return found
+
+    def format(self, name: str, what: str) -> NumberFormat:
+        found = self.catalog.number_format(name)
+        if found is None:
+            raise Skipped(self._unknown(f"format of {what}", name, "formats"))
+        return found
+
+    def engine(self, row: Measurement) -> Engine:
+        key = (row.engine, row.legacy, row.memory_fraction, row.max_running)
+        if key not in self._engines:
+            found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
+            if found is None:
+                raise Skipped(self._unknown("engine", row.engine, "engines"))
+            found = self._named(row, found)
+            if row.max_running:
+                found = _with_limit(found, row.max_running)
+            if row.memory_fraction:
+                found = with_utilization(found, row.memory_fraction)
+            self._engines[key] = found
+        return self._engines[key]
+
+    def _named(self, row: Measurement, engine: Engine) -> Engine:
+        """The engine under the name that its overheads have in the calibration."""
+        if not row.engine and UNNAMED in self.calibration.engines:
+            return engine.model_copy(update={"id": UNNAMED})
+        return self._legacy(engine) if row.legacy else engine
+
+    def _legacy(self, engine: Engine) -> Engine:
+        """The generation before: overheads of its own, and its smaller batch where the catalog has one."""
+        if engine.id + LEGACY in self.calibration.engines:
+            engine = engine.model_copy(update={"id": engine.id + LEGACY})
+        modest = engine.limits.modest
+        return _with_limit(engine, modest.max_running) if modest else engine
+
+    def _unknown(self, what: str, name: str, folder: str) -> str:
+        hint = nearest(name, self.catalog.names(folder))
+        return f'{what} "{name}" is not in the catalog' + (f" (maybe {hint})" if hint else "")
+
+    # -- what rows leave out ------------------------------------------------------------------------------
+
+    def completed(self, row: Measurement) -> Measurement:
+        """The row with lengths and load; a reason where they are missing."""
+        if not row.input_tokens:
+            known = self.judgement.get(f"input_tokens.{self.model(row.model).id}")
+            if known is None:
+                raise Skipped("the input length is not stated")
+            row = replace(row, input_tokens=known.value)
+        if not row.output_tokens:
+            raise Skipped("the output length is not stated")
+        if not row.requests and row.kind in ("static-batch", "closed-loop", "burst", "first-token"):
+            raise Skipped("the number of requests in flight is not stated")
+        if row.kind == "open-loop" and not row.rate_rps:
+            raise Skipped("the offered rate is not stated")
+        if row.kind == "server-slo" and not (row.ttft_limit_ms or row.tpot_limit_ms):
+            raise Skipped("the note names no p99 limits")
+        return row
+
+    def configuration(self, row: Measurement) -> tuple[Configuration, Configuration | None]:
+        """The replica of a row (the decode worker where it is disaggregated), and its prefill worker."""
+        model, accelerator, engine = self.model(row.model), self.accelerator(row.gpu), self.engine(row)
+        weights = self.weights(row)
+        base = Configuration(
+            model=model,
+            accelerator=accelerator,
+            weights=weights,
+            attention_weights=attention_format(model, weights, self.formats),
+            kv=self.kv(row, weights, accelerator),
+            engine=engine,
+            calibration=self.calibration,
+            batched_tokens=row.batched_tokens or engine.limits.batched_on(accelerator),
+            node_gpus=max(accelerator.host.node_size, 1),
+        )
+        if row.disaggregated:
+            return self._split(base, row)
+        return self._aggregated(base, row), None
+
+    def weights(self, row: Measurement) -> NumberFormat:
+        """The stated format; audited runs that do not say used FP8 wherever the hardware has it."""
+        if row.weights:
+            return self.format(row.weights, "the weights")
+        native = self.accelerator(row.gpu).compute.native
+        return self.formats["fp8" if "fp8" in native else "bf16"]
+
+    def kv(self, row: Measurement, weights: NumberFormat, accelerator: Accelerator) -> NumberFormat:
+        """The stated format; else what the engine takes by default for such a checkpoint."""
+        if row.kv and row.kv != "auto":
+            return self.format(row.kv, "the KV cache")
+        quantized = weights.id in ("fp8", "nvfp4") and "fp8" in accelerator.compute.native
+        with_cache = self.engine(row).id.startswith("tensorrt-llm")
+        return self.formats["fp8" if quantized and with_cache else "bf16"]
+
+    def _aggregated(self, base: Configuration, row: Measurement) -> Configuration:
+        tp, pp, ranks = row.tp, row.pp or 1, row.attention_dp or 1
+        gpus = row.gpus or tp * pp * ranks
+        if not gpus:
+            raise Skipped("the number of GPUs is not stated")
+        if tp and ranks > 1 and tp * ranks * pp > gpus and tp % ranks == 0:
+            tp //= ranks  # engines that count attention ranks inside the tensor-parallel degree
+        if not tp and row.kind in ("offline", "server-slo") and ranks == 1:
+            tp = self._smallest(base, row, gpus)
+        tp = tp or max(gpus // (pp * ranks), 1)
+        if tp * pp * ranks > gpus:
+            raise Skipped(f"a layout of {tp * pp * ranks} GPUs on {gpus}")
+        ep = min(max(row.ep, 1), tp * ranks)
+        return self._checked(replace(base, tp=tp, pp=pp, ep=ep, attention_dp=ranks))
+
+    def _smallest(self, base: Configuration, row: Measurement, gpus: int) -> int:
+        for tp in _TP:
+            item = replace(base, tp=tp)
+            if tp > gpus or base.model.query_heads % tp:
+                continue
+            specs = PreparedSpecs([item]).specs()
+            rows = np.zeros(1, dtype=np.intp)
+            pool = memory_account(specs, rows).kv_cache_bytes
+            if (
+                max_sequences(specs, rows, pool, row.input_tokens + row.output_tokens)[0]
+                >= _COMFORT_SEQUENCES
+            ):
+                return tp
+        return 0
+
+    def _split(self, base: Configuration, row: Measurement) -> tuple[Configuration, Configuration]:
+        if not row.prefill.tp or not row.decode.tp:
+            raise Skipped("disaggregated, and the size of its workers is not stated")
+        if not row.prefill.workers or not row.decode.workers:
+            raise Skipped("disaggregated, and the number of its workers is not stated or ambiguous")
+        return self._worker(base, row.decode), self._worker(base, row.prefill)
+
+    def _worker(self, base: Configuration, pool: Pool) -> Configuration:
+        ranks = max(pool.attention_dp, 1)
+        tp = max(pool.tp // ranks, 1) if ranks > 1 else pool.tp
+        ep = min(max(pool.ep, 1), tp * ranks)
+        return self._checked(replace(base, tp=tp, pp=max(pool.pp, 1), ep=ep, attention_dp=ranks))
+
+    def _checked(self, item: Configuration) -> Configuration:
+        gpus = item.gpus
+        if gpus > 1 and item.accelerator.link.one_way is None and item.accelerator.host.pcie_one_way is None:
+            raise Skipped(f"{item.accelerator.id}: the catalog knows no link between its GPUs")
+        return item
+
+    # -- loads --------------------------------------------------------------------------------------------
+
+    def loads(
+        self,
+        rows: Sequence[Measurement],
+        items: Sequence[Configuration],
+        workers: Sequence[tuple[int, Configuration]],
+    ) -> RowLoads:
+        """Columns of the loads of all rows."""
+        # Workers of disaggregated serving share one queue: no replicas, however many GPUs.
+        replicas = np.array(
+            [
+                1 if row.disaggregated else max(row.gpus // item.gpus, 1)
+                for row, item in zip(rows, items, strict=True)
+            ]
+        )
+        requests = np.array([row.requests or math.inf for row in rows], dtype=np.float64)
+        prefill_row = np.full(len(rows), -1, dtype=np.intp)
+        batched = np.zeros(len(rows))
+        for place, (index, worker) in enumerate(workers):
+            prefill_row[index], batched[index] = len(rows) + place, worker.batched_tokens
+        return RowLoads(
+            kind=np.array([row.kind for row in rows]),
+            engine=tuple(item.engine.id for item in items),
+            input_tokens=np.array([row.input_tokens for row in rows], dtype=np.float64),
+            output_tokens=np.array([row.output_tokens for row in rows], dtype=np.float64),
+            requests=requests / replicas,
+            replicas=replicas.astype(np.float64),
+            held_answer_fraction=np.array([self._held(item) for item in items], dtype=np.float64),
+            speculative=np.array([float(row.speculation == "on") for row in rows]),
+            equal_lengths=np.array([float(row.equal_lengths) for row in rows]),
+            alone=np.array([float(row.whole_batch_prompt) for row in rows]),
+            prefill_row=prefill_row,
+            prefill_workers=np.array([float(row.prefill.workers) for row in rows]),
+            prefill_batched_tokens=batched,
+            decode_workers=np.array([float(max(row.decode.workers, 1)) for row in rows]),
+        )
+
+    def _held(self, item: Configuration) -> float:
+        name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
+        return float(self.judgement[f"{name}.held_answer_fraction"].value)
+
+
+def _with_limit(engine: Engine, max_running: int) -> Engine:
+    limits = engine.limits.model_copy(update={"max_running": max_running, "modest": None})
+    return engine.model_copy(update={"limits": limits})

@@ -1,0 +1,1 @@
+"""The limits of a plan: one file each, gathered in `registry`."""

@@ -1,0 +1,191 @@
+"""The plan of a fleet: every setting of its tiers posed and solved, the best one documented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from planner.candidates.market import find_id
+from planner.errors import InputError
+from planner.planning.answering.answer import Answered, FleetAnswer
+from planner.planning.answering.class_mixes import settled
+from planner.planning.answering.modes import mode_choices
+from planner.planning.answering.preferred import with_preferred
+from planner.planning.answering.rent import with_break_even
+from planner.planning.answering.search import solved
+from planner.planning.answering.shortage import shortage
+from planner.planning.answering.small_pools import settled_sizes
+from planner.planning.answering.tier_advice import tiers_taken
+from planner.planning.answering.way_there import way_there
+from planner.planning.documents.document import fleet_document
+from planner.planning.documents.not_taken import removed
+from planner.planning.posing.fleet_case import FleetCase, measured_fleet, predicted_fleet
+from planner.planning.posing.read_table import read_table
+from planner.planning.posing.size import refuse_too_large
+from planner.planning.posing.study import NOTHING, Granted, Study
+from planner.planning.posing.table_names import check_table_names
+from planner.planning.posing.tiers import Setting, settings
+from planner.planning.posing.today import today_of
+from planner.planning.run import Run
+from planner.planning.told import told_in_any_case
+from planner.schema.choice import Status
+from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.fleet_answers import Today
+from planner.schema.plan import Plan
+from planner.schema.problem import Problem
+
+_NONE = Fraction(0)
+
+
+def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
+    """The optimal plan of a fleet, proved or with its gap, or the honest no.
+
+    Raises:
+        InputError: everything wrong with the problem that only its catalog and files show.
+    """
+    found = answer_fleet(study, problem, run)
+    return told_in_any_case(run, lambda: told_plan(study, found, run))
+
+
+def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
+    """Every setting of the tiers posed and solved.
+
+    Raises:
+        InputError: as for `fleet_plan`.
+    """
+    with run.step("evaluate", "evaluating configurations"):
+        today, cases = posed_settings(study, problem)
+    with run.step("solve", "choosing and proving"):
+        answers = [
+            FleetAnswer(setting, *_solved(case, run, len(cases) - place))
+            for place, (setting, case) in enumerate(cases)
+        ]
+    return Answered(problem, today, answers, together(answers))
+
+
+def told_plan(study: Study, found: Answered, run: Run) -> Plan:
+    """The plan document of an answered fleet."""
+    problem, today, answers, best = found.problem, found.today, found.answers, found.best
+    with run.step("explain", "explaining"):
+        plan = fleet_document(problem, best.case, best.choice, study.catalog, study.folder, run)
+        update: dict[str, object] = {"tiers": tiers_taken(problem, answers, best)}
+        if today is not None and best.choice.value is not None:
+            update |= way_there(best.case.question, best.choice, today, plan)
+        if best.choice.status == "infeasible" and not run.over:
+            update["shortage"] = shortage(best.case, run)
+        if best.choice.status == "infeasible":
+            removals, looked_at = removed(study, best.case, best.choice)
+            made = plan.provenance.model_copy(update={"candidates": looked_at})
+            update |= {"removed": removals, "provenance": made}
+        elif best.case.question.periods == 1 and best.choice.value is not None and not run.over:
+            # Over many hours each question may take as long as the plan; `planner whatif` asks it there.
+            ask = partial(solved, run=run, goal="value")
+            update["mode_choice"] = mode_choices(best.case, best.choice, plan.pools, study.catalog, ask)
+        if plan.api and not run.over:
+            update["api"] = with_break_even(plan.api, best.case.question, run)
+        return plan.model_copy(update=update)
+
+
+def posed_settings(
+    study: Study, problem: Problem, granted: Granted = NOTHING
+) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
+    """Today's fleet, and every setting of the tiers posed.
+
+    Raises:
+        InputError: as for `fleet_plan`.
+    """
+    try:
+        return _posed_settings(study, problem, granted)
+    except InputError as problems:
+        raise study.placed(problems) from None
+
+
+def _posed_settings(
+    study: Study, problem: Problem, granted: Granted
+) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
+    if problem.workers is not None:
+        check_table_names(problem, read_table(problem, study.folder, study.catalog)[0], study.where)
+    today = today_of(problem, study.folder, study.catalog, _names(study, problem))
+    gpus: Mapping[str, int] = {} if today is None else today.gpus
+    names = frozenset(workload.name for workload in problem.workloads)
+    return today, [(item, pose(study, item.problem, gpus, granted, names)) for item in settings(problem)]
+
+
+def pose(
+    study: Study,
+    problem: Problem,
+    today_gpus: Mapping[str, int],
+    granted: Granted = NOTHING,
+    names: frozenset[str] = frozenset(),
+) -> FleetCase:
+    """The question of a problem whose tiers are settled.
+
+    Args:
+        study: what is kept between questions.
+        problem: without tiers.
+        today_gpus: of the fleet that runs now.
+        granted: what an explanation lifts.
+        names: workloads of the file; rows of a table for one that a tier's setting does without are left out.
+    """
+    if problem.workers is None:
+        case = predicted_fleet(study, problem, today_gpus, granted)
+    else:
+        table, sizes = read_table(problem, study.folder, study.catalog)
+        gone = names - {workload.name for workload in problem.workloads}
+        rows = tuple(row for row in table.rows if row.workload not in gone)
+        case = measured_fleet(study, problem, replace(table, rows=rows), sizes, today_gpus)
+    refuse_too_large(case.question, study.where)
+    return case
+
+
+def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoice]:
+    """The answer to one of several settings that are left; with length classes, after pools were checked.
+
+    Then the question may come again: each time takes half of what is left.
+    """
+    part = 1.0 / left / (2.0 if case.classes else 1.0)
+
+    def ask(question: FleetProblem) -> FleetChoice:
+        return with_preferred(question, solved(question, run, part=part))
+
+    return settled(case, ask) if case.classes else settled_sizes(case, ask)
+
+
+def together(answers: Sequence[FleetAnswer]) -> FleetAnswer:
+    """The best setting; its plan is proved when no other setting can be better."""
+    found = [answer for answer in answers if answer.choice.value is not None]
+    if not found:
+        open_ = [answer for answer in answers if answer.choice.status == "unknown"]
+        return (open_ or list(answers))[0]
+    best = min(found, key=lambda answer: answer.choice.value or _NONE)
+    value = best.choice.value
+    assert value is not None
+    bounds = [
+        value if answer.choice.status == "infeasible" else answer.choice.lower_bound or _NONE
+        for answer in answers
+    ]
+    bound = min(value, *bounds) if bounds else value
+    gap = (value - bound) / value if value else _NONE
+    status: Status = "optimal" if bound == value else "feasible"
+    choice = best.choice
+    if (choice.status, choice.lower_bound) != (status, bound):
+        choice = replace(choice, status=status, lower_bound=bound, gap=gap)
+    return FleetAnswer(best.setting, best.case, choice)
+
+
+def _names(study: Study, problem: Problem) -> dict[str, str]:
+    """GPUs by catalog id, under the names of the problem."""
+    fleet = problem.fleet
+    written = [
+        *(fleet.accelerators or ()),
+        *(fleet.prices or ()),
+        *fleet.stock,
+        *(line.gpu for line in fleet.supply or ()),
+    ]
+    names = {find_id(study.catalog.accelerator, name): name for name in reversed(written)}
+    if problem.workers is not None:
+        table, _ = read_table(problem, study.folder, study.catalog)
+        names |= {row.gpu: row.gpu for row in table.rows} | {name: name for name in written}
+    return names

@@ -1,0 +1,133 @@
+"""Hours in which a pool is smaller than the one whose capacity was planned with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from planner import numbers
+from planner.candidates.options import MICRO
+from planner.constraints.fleet_check import broken
+from planner.planning.documents.chosen import chosen_of
+from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
+from planner.planning.posing.fleet_case import FleetCase
+from planner.schema.fleet import FleetChoice, FleetProblem
+
+_ROUNDS = 5
+_NONE = Fraction(0)
+Solve = Callable[[FleetProblem], FleetChoice]
+Hour = tuple[str, str, int]
+"""Workload, role, period."""
+
+
+def settled_sizes(case: FleetCase, solve: Solve) -> tuple[FleetCase, FleetChoice]:
+    """The answer in which every pool carries its demand at the number of replicas that it really has.
+
+    A replica is planned with what it carries in a pool that serves the busiest hour. At night a pool is
+    smaller and each of its replicas carries less. Where that breaks a plan, the demand of those hours is
+    counted as so much higher and the question is asked again. Where time ends a round, or nothing carries
+    that, the plan before stands and says what it lacks.
+    """
+    choice = solve(case.question)
+    factors: dict[Hour, Fraction] = {}
+    for _ in range(_ROUNDS):
+        more = _short(case, choice)
+        if more and (filled := _with_idle_gpus(case, choice, more)) is not None:
+            return case, filled
+        if not more:
+            break
+        factors = {at: max(more.get(at, _NONE), factors.get(at, _NONE)) for at in {**factors, **more}}
+        again = solve(_tightened(case.question, factors))
+        if not again.periods:
+            return replace(case, warnings=(*case.warnings, *_lines(more))), choice
+        choice = again
+    left = _short(case, choice)
+    return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
+
+
+def _with_idle_gpus(
+    case: FleetCase, choice: FleetChoice, short: Mapping[Hour, Fraction]
+) -> FleetChoice | None:
+    """The same purchases with one replica more in every hour that needs it; None where no GPUs are idle.
+
+    It costs the same, so what was proved of the cost holds.
+    """
+    if case.question.limits.objective != "cost":
+        return None
+    options, periods = {option.id: option for option in case.question.options}, list(choice.periods)
+    for workload, role, t in short:
+        counts = dict(periods[t].counts)
+        mine = [at for at, n in counts.items() if n and options[at[0]].pool == (workload, role)]
+        at = max(mine, key=lambda one: (counts[one], one))
+        periods[t] = replace(periods[t], counts=counts | {at: counts[at] + 1})
+    filled = replace(choice, periods=tuple(periods))
+    return None if broken(case.question, filled) or _short(case, filled) else filled
+
+
+def _tightened(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:
+    demands = tuple(
+        replace(
+            demand,
+            demand_rps=tuple(
+                tuple(need * factors.get((*demand.pool, t), Fraction(1)) for need in needs)
+                for t, needs in enumerate(demand.demand_rps)
+            ),
+        )
+        for demand in question.demands
+    )
+    return replace(question, demands=demands)
+
+
+def _short(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
+    """Hours in which pools do not carry their demand at their real size, with what they lack as a factor."""
+    if case.posed is None:
+        return {}
+    pools = fleet_pools(case.question, choice, [workload.name for workload in case.problem.workloads])
+    found: dict[Hour, Fraction] = {}
+    for demand in case.question.demands:
+        mine = [pool for pool in pools if pool.option.pool == demand.pool]
+        spares = demand.spares
+        lost = spares.count if spares.kind in ("replicas", "per_option") else 0
+        for t in range(case.question.periods):
+            present = [pool for pool in mine if pool.counts[t]]
+            planned = sum((pool.load(t) for pool in present), _NONE)
+            if not planned or demand.deferrable is not None:
+                continue
+            slower = {pool.id: _slower(case, pool, mine, t, lost) for pool in present}
+            if max(slower.values()) == 1:
+                continue
+            busy = sum((pool.load(t) * slower[pool.id] for pool in present), _NONE)
+            left = sum(pool.counts[t] for pool in present) - lost
+            if busy > left * demand.max_utilization:
+                found[(*demand.pool, t)] = busy / planned
+    return found
+
+
+def _slower(case: FleetCase, pool: FleetPool, mine: list[FleetPool], period: int, lost: int) -> Fraction:
+    """Planned rate over that in the pool of the hour, at least 1."""
+    posed = case.behind(pool.option)
+    assert posed is not None, "the options of predictions come from candidates"
+    chosen = chosen_of(posed)
+    option, placed = chosen.found[pool.option.anywhere]
+    evaluation = chosen.part(placed).evaluation
+    if evaluation.pool_sizes is None or len(option.rates_rps) > 1:
+        return Fraction(1)
+    rate = evaluation.rate_in_pool_rps(placed.configuration, replicas_like(pool, mine, period, lost))
+    planned = option.rates_rps[0]
+    carried = Fraction(ceil(rate * MICRO), MICRO)
+    return planned / carried if 0 < carried < planned else Fraction(1)
+
+
+def _lines(factors: Mapping[Hour, Fraction]) -> tuple[str, ...]:
+    """What is lacking, by workload."""
+    most: dict[str, Fraction] = defaultdict(Fraction)
+    for (workload, _, _), factor in factors.items():
+        most[workload] = max(most[workload], factor - 1)
+    return tuple(
+        f"{workload}: in hours with few replicas each carries up to {numbers.share(float(lack))} less than "
+        "planned, which takes from the headroom"
+        for workload, lack in sorted(most.items())
+    )

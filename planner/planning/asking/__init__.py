@@ -1,0 +1,1 @@
+"""A problem asked again: with limits moved, without some kinds, below bounds."""

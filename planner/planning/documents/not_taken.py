@@ -1,0 +1,73 @@
+"""What a plan says of things it does not take: the next best, GPUs that cannot serve, what limits remove."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from planner.constraints.fleet_check import bill
+from planner.explain.bought_alone import bought_alone
+from planner.explain.runners_up import runners_up
+from planner.planning.documents import measured_limits as measured_reasons
+from planner.planning.documents import removed_candidates as infeasible
+from planner.planning.documents.chosen import chosen_of
+from planner.planning.documents.left_out import left_out
+from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.posing.study import Study
+from planner.schema.fleet import FleetChoice, Line
+from planner.schema.plan import Removal, RunnerUp, WhyNot
+
+
+def next_best(case: FleetCase, choice: FleetChoice) -> tuple[RunnerUp, ...]:
+    """Plans of one option of aggregated serving that lost: of a single workload over one period."""
+    question = case.question
+    demands = [demand for demand in question.demands if demand.role == "serve"]
+    alone = len({demand.workload for demand in question.demands}) == 1
+    if len(demands) != 1 or not alone or question.periods > 1 or question.apis or choice.value is None:
+        return ()
+    demand = demands[0].in_period(0)
+    if len(demand.buckets) > 1 or case.posed is None:
+        return ()
+    hosts = {host.id: host for host in question.hosts}
+    lines: dict[str, list[Line]] = defaultdict(list)
+    for line in question.lines:
+        if demands[0].sites is None or line.site in demands[0].sites:
+            lines[line.host].append(line)
+    serving = [option for option in question.options if option.role == "serve"]
+    plans = [bought_alone(option, hosts[option.supply], lines[option.supply], demand) for option in serving]
+    taken = choice.periods[0]
+    return runners_up(
+        [plan for plan in plans if plan is not None],
+        tuple(option for option, _ in taken.counts),
+        choice.value,
+        sum(bill(question, choice.periods).periods[0].gpus.values()),
+        question.limits.objective,
+        _stopped_by(case, demand.workload),
+        question,
+    )
+
+
+def _stopped_by(case: FleetCase, workload: str) -> dict[str, str]:
+    """What keeps one replica of an option from carrying more, by option."""
+    assert case.posed is not None
+    part = case.posed.evaluated[workload]
+    if part is None:
+        return {}
+    return {
+        option_id: part.evaluation.capacities.limited_by[placed.configuration]
+        for option_id, (_, placed) in case.posed.found.items()
+        if placed.role == "serve"
+    }
+
+
+def cannot_serve(case: FleetCase) -> tuple[WhyNot, ...]:
+    """GPU types that no configuration can use within the limits, in any role; of predicted options."""
+    return () if case.posed is None else left_out(chosen_of(case.posed))
+
+
+def removed(study: Study, case: FleetCase, choice: FleetChoice) -> tuple[tuple[Removal, ...], int]:
+    """Every constraint with the candidates that it removes; and how many there are."""
+    if case.posed is not None:
+        return infeasible.removed(study, case.posed, case.question, choice.in_the_way)
+    assert case.measured is not None
+    rows = measured_reasons.removed(case.measured, choice.in_the_way, case.problem)
+    return rows, len(case.question.options)

@@ -1,0 +1,86 @@
+"""What to mind about a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from planner import numbers
+from planner.planning.documents import busiest
+from planner.planning.documents.chosen import chosen_of
+from planner.planning.documents.pool_warnings import not_considered, pool_warnings
+from planner.planning.documents.pools import FleetPool
+from planner.planning.posing.fleet_case import FleetCase
+from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.plan import Pool
+
+
+def fleet_warnings(
+    case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool], documents: Sequence[Pool]
+) -> tuple[str, ...]:
+    """What to mind, in sentences."""
+    lines = [] if case.posed is None or documents else not_considered(case.posed.aside)
+    if choice.status == "unknown":
+        ended = "; ".join(choice.trouble) or "the time limit"
+        return (*lines, f"the search ended before there was an answer: {ended}")
+    lines += _cut(choice)
+    if case.posed is not None and documents:
+        stated = case.problem.fleet.network is not None
+        for posed in (case.posed, *case.linked.values()):
+            mine = [d for p, d in zip(pools, documents, strict=True)
+                    if case.linked.get(p.option.place, case.posed) is posed]  # fmt: skip
+            more = pool_warnings(posed.cases, mine, chosen_of(posed), stated) if mine else []
+            lines += [line for line in more if line not in lines]
+    lines += [text for text in (busiest.remark(choice),) if text]
+    lines += _idle(case.question, choice)
+    lines += _leads(case.question, choice)
+    lines += _padded(case.question, pools)
+    return tuple(lines)
+
+
+def _cut(choice: FleetChoice) -> Iterator[str]:
+    if choice.status == "feasible":
+        yield "the search was stopped before the proof: another run may give another plan of this quality"
+    yield from choice.trouble
+
+
+def _idle(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:
+    """GPUs that are paid and stand idle."""
+    hosts = {host.id: host for host in problem.hosts}
+    options = {option.id: option for option in problem.options}
+    bought, room = 0, Fraction(0)
+    for period in choice.periods:
+        bought += sum(period.bought.values())
+        for (name, _), count in period.counts.items():
+            room += hosts[options[name].supply].room_gpus(options[name]) * count
+    if bought and (bought - room) / bought > Fraction(1, 20):
+        share = numbers.share(float((bought - room) / bought))
+        yield f"{share} of the paid GPU-hours stand empty: reserved through quiet hours, or left in servers"
+
+
+def _leads(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:
+    """What ordering ahead costs, which the optimum does not count."""
+    usd, most = 0.0, 0.0
+    for line in problem.lines:
+        if line.lead_h and problem.periods > 1:
+            rises = sum(
+                max(0, p.bought.get(line.id, 0) - choice.periods[t - 1].bought.get(line.id, 0))
+                for t, p in enumerate(choice.periods)
+            )
+            usd += float(rises * line.lead_h * line.usd_per_gpu_h)
+            most = max(most, float(line.lead_h) * 3600.0 if rises else 0.0)
+    if usd > 0.0:
+        per_day = numbers.usd(usd * 24 / problem.periods)
+        yield (
+            f"GPUs have to be ordered up to {numbers.seconds(most)} before they are needed; if that time is "
+            f"billed, it adds {per_day} a day (fleet.start_cost puts it into the optimum)"
+        )
+
+
+def _padded(problem: FleetProblem, pools: Sequence[FleetPool]) -> Iterator[str]:
+    hosts = {host.id: host for host in problem.hosts}
+    for pool in pools:
+        room = hosts[pool.option.supply].room_gpus(pool.option)
+        if room > pool.option.gpus:
+            size = numbers.count(pool.option.gpus, "GPU")
+            yield f"{pool.id}: a replica of {size} takes whole servers, {room} GPUs"

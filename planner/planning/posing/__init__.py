@@ -1,0 +1,1 @@
+"""From a problem to the question that the solver is asked."""

@@ -1,0 +1,1 @@
+"""One workload: its case, its candidates, evaluated."""

@@ -1,0 +1,156 @@
+"""Waiting in a pool of replicas by how its router spreads requests.
+
+A pool of n replicas is more than n queues fed at random: round robin thins bursts, a router that looks at
+loads keeps short queues short, a shared queue keeps no replica idle while a prompt waits.
+
+Sources: splitting of renewal streams (Whitt, The queueing network analyzer, Bell System Technical Journal 62,
+1983, section 4.4); M/M/n (Erlang 1917) with the variability of GI/G/n (Allen, Probability, Statistics and
+Queueing Theory, 1990, section 5.3, after Allen and Cunneen); power of two choices (Mitzenmacher, The power
+of two choices in randomized load balancing, IEEE TPDS 12, 2001); the shortest queue lies between n queues and
+one shared by all (Winston, Optimality of the shortest line discipline, J. Applied Probability 14, 1977).
+Assumes: like replicas; a router that knows the present loads.
+Breaks down when: several routers do not know of each other; lengths differ so much that loads counted in
+requests say little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.queueing import waiting
+
+FloatArray = NDArray[np.float64]
+
+_SCATTERED = ("random", "cache-aware")
+"""Policies that send requests without regard to what replicas have to do."""
+MOST_SERVERS = 64
+"""Larger pools count as this many: what more of them gain is below a hundredth."""
+IN_TURN_SCV = 0.1
+"""Of gaps between turns in a large pool: requests come in turn, their work does not."""
+LEAST_LOADED_SHARED = 0.35
+"""How far the shortest queue of a large pool lies from a queue of its own to a shared one, in logarithms."""
+TWO_CHOICES_LEAST_LOADED = 0.6
+"""How far power of two lies from random to least loaded, in logarithms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wait:
+    """The wait of prompts in front of a server, per row."""
+
+    probability_fraction: FloatArray
+    mean_s: FloatArray
+
+    @property
+    def scale_s(self) -> FloatArray:
+        """Mean wait of those who wait."""
+        return self.mean_s / np.maximum(self.probability_fraction, 1e-12)
+
+
+def replica_scv_ratio(policy: str, replicas: int, arrival_scv_ratio: float) -> float:
+    """Squared coefficient of variation of the gaps between arrivals at one replica.
+
+    Equations: 1 + (c^2 - 1)/n where each request goes anywhere at random, c^2/n where every n-th comes here.
+    A router that compares loads sends the next request here after a departure rather than at random.
+    """
+    n = min(replicas, MOST_SERVERS)
+    scattered = 1.0 + (arrival_scv_ratio - 1.0) / n
+    in_turn = IN_TURN_SCV * (1.0 - 1.0 / n) + (1.0 - IN_TURN_SCV) * arrival_scv_ratio / n
+    in_turn += IN_TURN_SCV * arrival_scv_ratio / (n * n)
+    if n == 1 or policy in _SCATTERED:
+        return scattered
+    if policy == "power-of-two":
+        w = TWO_CHOICES_LEAST_LOADED
+        return (1.0 - w) * scattered + w * in_turn
+    return in_turn
+
+
+def erlang_c_fraction(utilization_fraction: FloatArray, servers: int) -> FloatArray:
+    """Share of customers who wait in M/M/n.
+
+    Equation: by the recursion of Erlang's loss formula, B(k) = a B(k-1) / (k + a B(k-1)) with a = n rho, and
+    C = B / (1 - rho (1 - B)).
+    """
+    rho = np.clip(np.asarray(utilization_fraction, dtype=np.float64), 1e-12, 1.0)
+    offered, loss = servers * rho, np.ones_like(rho)
+    for k in range(1, servers + 1):
+        loss = offered * loss / (k + offered * loss)
+    return np.asarray(loss / (1.0 - rho * (1.0 - loss)))
+
+
+def pool_wait(
+    policy: str,
+    replicas: int,
+    utilization_fraction: FloatArray,
+    mean_service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
+    only_prompts: bool = False,
+) -> Wait:
+    """The wait of a request in a pool.
+
+    Equations: random and round robin are GI/G/1 with the gaps of `replica_scv_ratio`; a shared queue is
+    GI/G/n, E[W] = C(n, rho) S (c_a^2 + c_s^2) / (2 n (1 - rho)); least loaded lies between round robin and
+    the shared queue, the nearer the larger the pool; power of two between random and least loaded.
+    Cache-aware counts as random: what is sticky cannot be moved.
+
+    Args:
+        policy: of the router.
+        replicas: of the pool.
+        utilization_fraction: of a replica.
+        mean_service_s: of a request.
+        arrival_scv_ratio: squared coefficient of variation of gaps at the router.
+        service_scv_ratio: of service times.
+        only_prompts: replicas hold nothing but what waits or is served; elsewhere most of a load that a
+            router compares are answers being written, and two choices tell little of the queues.
+    """
+    given = (utilization_fraction, mean_service_s, arrival_scv_ratio, service_scv_ratio)
+    n = min(replicas, MOST_SERVERS)
+    single = (*_SCATTERED, "round-robin", *(() if only_prompts else ("power-of-two",)))
+    if n == 1 or policy in single:
+        return _alone(policy, n, *given)
+    shared = _shared(n, *given)
+    if policy == "shared-queue":
+        return shared
+    near = LEAST_LOADED_SHARED * (1.0 - 1.0 / n)
+    least = _between(_alone("round-robin", n, *given), shared, near)
+    if policy == "least-loaded":
+        return least
+    return _between(_alone("random", n, *given), least, TWO_CHOICES_LEAST_LOADED)
+
+
+def _between(one: Wait, other: Wait, share_fraction: float) -> Wait:
+    """Geometric means; without any wait in both there is none between."""
+    parts = ((one.probability_fraction, other.probability_fraction), (one.mean_s, other.mean_s))
+    return Wait(*(np.power(a, 1.0 - share_fraction) * np.power(b, share_fraction) for a, b in parts))
+
+
+def _alone(
+    policy: str,
+    replicas: int,
+    utilization_fraction: FloatArray,
+    service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
+) -> Wait:
+    own = replica_scv_ratio(policy, replicas, arrival_scv_ratio)
+    return Wait(
+        waiting.wait_probability_fraction(utilization_fraction, own, service_scv_ratio),
+        waiting.mean_wait_s(utilization_fraction, service_s, own, service_scv_ratio),
+    )
+
+
+def _shared(
+    servers: int,
+    utilization_fraction: FloatArray,
+    service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
+) -> Wait:
+    """Infinite where rho >= 1."""
+    waits = erlang_c_fraction(utilization_fraction, servers)
+    free = np.where(utilization_fraction < 1.0, 1.0 - utilization_fraction, 1.0)
+    mean = waits * service_s * (arrival_scv_ratio + service_scv_ratio) / (2.0 * servers * free)
+    return Wait(waits, np.where(utilization_fraction < 1.0, mean, np.inf))

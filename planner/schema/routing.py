@@ -1,0 +1,26 @@
+"""How requests are spread over the replicas of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+RoutingPolicy = Literal[
+    "least-loaded", "power-of-two", "round-robin", "random", "shared-queue", "cache-aware"
+]
+POLICIES: tuple[RoutingPolicy, ...] = get_args(RoutingPolicy)
+SCATTERING: tuple[RoutingPolicy, ...] = ("random", "cache-aware")
+"""Policies that send requests without regard to what replicas have to do; what is sticky cannot be moved."""
+
+
+@dataclass(frozen=True)
+class Routing:
+    """The router in front of a pool, and what it chooses from."""
+
+    policy: RoutingPolicy = "random"
+    replicas: int = 1
+    """Replicas of the pool; those left where some may be lost."""
+
+
+ALONE = Routing()
+"""One replica, whatever comes."""

@@ -1,0 +1,169 @@
+"""The rows of one block: what the replicas of one workload must carry in its periods.
+
+Written once and used by the whole model, by pricing and by the period search. A block is one period of a
+workload, or all periods of one whose periods are tied (by levels of work that may wait, or by one layout for
+all of them). Per pool and period:
+
+    sum_o y_bo = q_b                       for every bucket with demand; q = 1 without choices
+    sum_b y_bo demand_b / rate_bo <= N_o - n u_o        n: spares per option in use (u)
+    y_bo <= u_o,  n u_o <= N_o <= most u_o              only where u is needed
+    u_o <= d_o,  sum_o d_o <= 1                         one layout: d is the same in all periods
+    sum_k weight_k N_k - loss >= sum_b price_b demand_b q_b    for the cuts of replica spares
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from planner.schema.choice import Way
+from planner.solver.mip.cuts import Cut
+from planner.solver.mip.mip import Model
+from planner.solver.mip.pairs import write_pairs
+from planner.solver.mip.place_rows import write_places
+from planner.solver.mip.pool_rows import Block, PoolWriter, Served, Terms
+from planner.solver.mip.pools import way_of
+from planner.solver.mip.prepared import Prepared
+
+
+class Day:
+    """What is taken once for all periods of a block: of every group one."""
+
+    def __init__(self, model: Model) -> None:
+        """Nothing taken yet."""
+        self.model = model
+        self.taken: dict[Hashable, dict[Hashable, int]] = {}
+
+    def take_all(self, group: Hashable, columns: Iterable[tuple[Hashable, int]]) -> None:
+        """Binaries of one period by name: 1 only for what the group takes for the day."""
+        mine = self.taken.setdefault(group, {})
+        for name, column in columns:
+            if name not in mine:
+                mine[name] = self.model.column(0, 1, whole=True)
+            self.model.row([(column, 1.0), (mine[name], -1.0)], upper=0)
+
+    def close(self) -> None:
+        """At most one of every group."""
+        for mine in self.taken.values():
+            self.model.row([(column, 1.0) for column in mine.values()], upper=1)
+
+
+class BlockWriter:
+    """Writes blocks of one prepared problem into models."""
+
+    def __init__(self, prepared: Prepared, cuts: Mapping[tuple[str, str], Iterable[Cut]]) -> None:
+        """Cuts by pool; the mapping may grow between two blocks."""
+        self.prepared = prepared
+        self.cuts = cuts
+
+    def write(
+        self,
+        model: Model,
+        number: int,
+        allowed: frozenset[tuple[int, int]] | None = None,
+    ) -> Block:
+        """The rows of block ``number``.
+
+        Args:
+            model: where they go.
+            number: in `Prepared.blocks`.
+            allowed: places (pool, place) that may be used; None: all.
+        """
+        prepared = self.prepared
+        work_number, periods = prepared.blocks[number]
+        block = Block(work_number, periods)
+        levels = self._levels(model, block)
+        day = Day(model) if self.prepared.works[work_number].one_layout and len(periods) > 1 else None
+        for period in periods:
+            self._period(model, block, period, levels.get(period), allowed, day)
+        if day is not None:
+            day.close()
+        return block
+
+    def _levels(self, model: Model, block: Block) -> dict[int, int]:
+        work = self.prepared.works[block.work]
+        waits = work.deferrable
+        if waits is None:
+            return {}
+        most, count = float(work.most_level), len(waits.arrivals)
+        block.levels = {t: model.column(0, most) for t in block.periods}
+        into: dict[int, Terms] = {t: [(level, -1.0)] for t, level in block.levels.items()}
+        for start, arrived in enumerate(waits.arrivals):
+            if arrived > 0:
+                flows = []
+                for step in range(min(waits.deadline, count)):
+                    flow = model.column(0, float(arrived))
+                    flows.append((flow, 1.0))
+                    into[(start + step) % count].append((flow, 1.0))
+                model.row(flows, float(arrived), float(arrived))
+        for terms in into.values():
+            model.row(terms, 0, 0)
+        return block.levels
+
+    def _period(
+        self,
+        model: Model,
+        block: Block,
+        period: int,
+        level: int | None,
+        allowed: frozenset[tuple[int, int]] | None,
+        day: Day | None,
+    ) -> None:
+        work = self.prepared.works[block.work]
+        ways = work.ways
+        free = len(ways) > 1 or bool(work.apis)
+        active = {way: model.column(0, 1, whole=True) for way in ways} if free else {}
+        if free:
+            model.row([(a, 1.0) for a in active.values()], 0 if work.apis else 1, 1)
+            if day is not None:
+                day.take_all("way", active.items())
+        served = self._served(model, block, period, level, active)
+        writers: list[PoolWriter] = []
+        matched: list[PoolWriter] = []
+        for number, pool in enumerate(work.pools):
+            way = way_of(pool)
+            cuts = self.cuts.get(pool.demand.pool, ())
+            writer = PoolWriter(self.prepared, cuts, model, block, period, number, pool, active.get(way))
+            writers.append(writer)
+            if work.matched(way):
+                writer.begin(served[way], allowed)
+                matched.append(writer)
+            else:
+                writer.write(served[way], allowed)
+        if matched:
+            write_places(matched, served["disaggregated"])
+        if day is not None:
+            for number, writer in enumerate(writers):
+                if not writer.pool.demand.mix:
+                    day.take_all(number, writer.in_use())
+        if work.coupling is not None:
+            write_pairs(model, work, {k: c for k, c in block.counts.items() if k[0] == period}, work.coupling)
+
+    def _served(
+        self, model: Model, block: Block, period: int, level: int | None, active: Mapping[Way, int]
+    ) -> dict[Way, dict[int, Served]]:
+        """By way and bucket; with choices these are columns that sum to the level less what APIs take."""
+        work = self.prepared.works[block.work]
+        most = float(work.most_level)
+        buckets = range(len(work.pools[0].demand.buckets))
+        live = [b for b in buckets if any(p.demand.demand_rps[period][b] > 0 for p in work.pools)]
+        if not active:
+            one = Served([], 1.0) if level is None else Served([(level, 1.0)], 0.0)
+            return {way: dict.fromkeys(buckets, one) for way in work.ways}
+        found: dict[Way, dict[int, Served]] = {way: {} for way in work.ways}
+        for b in live:
+            terms: Terms = [] if level is None else [(level, -1.0)]
+            for way in work.ways:
+                column = model.column(0, most)
+                model.row([(column, 1.0), (active[way], -most)], upper=0)
+                found[way][b] = Served([(column, 1.0)], 0.0)
+                terms.append((column, 1.0))
+            for index, api in enumerate(work.apis):
+                taker = model.column(0, most)
+                block.takers[period, b, index] = taker
+                terms.append((taker, 1.0))
+                price = float(api.usd_per_h[period][b])
+                if price:
+                    block.uses.setdefault(self.prepared.api_at(period), []).append((taker, price))
+            right = 1.0 if level is None else 0.0
+            model.row(terms, right, right)
+        return found

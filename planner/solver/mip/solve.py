@@ -1,0 +1,142 @@
+"""Large fleets: a plan and how far it is proved, by mixed-integer programming."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.reasons import Goal
+from planner.solver.mip.crew import Crew, CrewLost
+from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
+from planner.solver.mip.jobs import solve_whole
+from planner.solver.mip.large import search_large
+from planner.solver.mip.plan import BlockPlan
+from planner.solver.mip.prepared import Prepared, prepare
+from planner.solver.mip.race import races
+from planner.solver.mip.repair import repaired
+from planner.solver.mip.run import Run
+from planner.solver.mip.state import State
+
+QUICK_S = 3.0
+"""So long this process tries the whole model itself: an interrupt waits for HiGHS no longer."""
+RACING_S = 2.0
+"""The same of fleets small enough for `race`."""
+HOUR_S = 5.0
+"""The same of a single hour: nearly all are settled within a second, and a busy machine must not decide."""
+QUICK_COUNTS = 2500
+"""Replica counts (whole numbers) up to which that is worth trying."""
+_EXACT_ROUNDS = 20
+"""Solutions in a row that rounding made look sufficient."""
+_CONFIRM_S = 30.0
+"""For the second opinion on `infeasible`, where no time limit is given."""
+
+
+def solve_mip(
+    problem: FleetProblem,
+    *,
+    goal: Goal = "plan",
+    time_limit_s: float | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+    quick: bool = False,
+) -> FleetChoice:
+    """The cheapest fleet, or the best one found with its bound.
+
+    Without a time limit the search ends at a proof, at a gap of `GOOD_GAP`, or after `PATIENCE_S`.
+
+    Args:
+        problem: what is asked.
+        goal: ``any``: stop at the first feasible plan.
+        time_limit_s: wall time.
+        seed: of everything random.
+        workers: processes; fleets that one process does not settle within a second get two at least, where
+            the machine has two cores.
+        progress: told about once a second what is known.
+        quick: end after what this process finds within a second.
+    """
+    run = Run(time_limit_s, progress)
+    prepared = prepare(problem)
+    state = State(prepared, seed)
+    interrupted = False
+    trouble: tuple[str, ...] = ()
+    try:
+        status = _quick(state, run, goal)
+        if status == "infeasible":
+            return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
+        if status == "" and not run.done and not quick:
+            size = max(workers, min(os.cpu_count() or 1, 2))
+            with Crew(prepared, seed, size) as crew:
+                crew.learn([cut for mine in state.cuts.values() for cut in mine])
+                with suppress(CrewLost):
+                    if search_large(state, crew, run, goal) == "infeasible":
+                        return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
+                trouble = crew.trouble
+    except KeyboardInterrupt:
+        if run.blocks is None:
+            raise
+        interrupted = True
+    found = _closed(problem, prepared, run)
+    return replace(found, interrupted=interrupted, trouble=() if found.status == "optimal" else trouble)
+
+
+def _quick(state: State, run: Run, goal: Goal) -> str:
+    """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
+    prepared = state.prepared
+    counts = sum(len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools)
+    if counts > QUICK_COUNTS:
+        return ""
+    # Where two models race next, trying longer alone is time lost.
+    quick_s = RACING_S if races(prepared) else QUICK_S
+    if prepared.periods == 1:
+        quick_s = HOUR_S
+    for _ in range(_EXACT_ROUNDS):
+        left = min(quick_s - run.seconds, run.left_s)
+        if left <= 0:
+            return ""
+        found = solve_whole(state, left, 1.0 if goal == "any" else 0.0)
+        if found.status == "infeasible":
+            return "infeasible" if _confirmed(state, max(left, min(_CONFIRM_S, run.left_s))) else ""
+        run.prove(found.bound)
+        if found.plan is None:
+            return ""
+        cuts, fine = state.short(found.plan.blocks)
+        if fine:
+            run.propose(found.plan.blocks, found.value, found.plan.units)
+            return "optimal" if found.status == "optimal" else ""
+        if not cuts:
+            _propose_repaired(prepared, run, found.plan.blocks)
+            return ""
+    return ""
+
+
+def _propose_repaired(prepared: Prepared, run: Run, blocks: Sequence[BlockPlan]) -> None:
+    """A plan that rounding left short, with a replica more where that is."""
+    mended = repaired(prepared, blocks)
+    bought = None if mended is None else buy(prepared, used_by(prepared, mended))
+    if mended is not None and bought is not None:
+        run.propose(mended, bought.value, bought.units)
+
+
+def _confirmed(state: State, limit_s: float) -> bool:
+    """A second opinion on `infeasible`: without presolve."""
+    return solve_whole(state, limit_s, 0.0, presolve=False).status == "infeasible"
+
+
+def _closed(problem: FleetProblem, prepared: Prepared, run: Run) -> FleetChoice:
+    """The best plan in exact numbers, with its bound and trace."""
+    trace = tuple(run.trace)
+    low = lower_bound(run.bound)
+    if run.blocks is None:
+        return FleetChoice("unknown", lower_bound=low, engine="HiGHS", trace=trace)
+    blocks: Sequence[BlockPlan] = run.blocks
+    done = finish(problem, prepared, blocks, run.units)
+    if isinstance(done, list):
+        mended = repaired(prepared, blocks)
+        done = None if mended is None else finish(problem, prepared, mended)
+    if done is None or isinstance(done, list):
+        return FleetChoice("unknown", lower_bound=low, engine="HiGHS", trace=trace)
+    return replace(with_bound(done, run.bound), trace=trace)

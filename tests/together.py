@@ -1,0 +1,37 @@
+"""Which tests run in one process, so that what they share is made once, and which run first."""
+
+import re
+from pathlib import Path
+
+from xdist.scheduler import LoadScopeScheduling
+
+TESTS = Path(__file__).parent
+FIRST = ("verbs", "golden", "reference", "properties", "interfaces")
+"""Folders whose tests take long: what comes last should be short, or one process waits for the other."""
+SHARED = re.compile(r"tests/(interfaces|reference/test_measurements|unit/(app|diagnosis|explain|report))\b")
+"""Files whose tests share servers, plans or studies, whatever their parameters."""
+_SAMPLE = re.compile(r"\[(?:.*-)?(\d\d-[a-z0-9-]+)")
+
+
+class Together(LoadScopeScheduling):
+    """`--dist loadgroup` by the names of tests: its marks do nothing in pytest 9.2 (pytest-xdist #1386)."""
+
+    def _split_scope(self, nodeid):
+        return scope(nodeid)
+
+
+def scope(nodeid):
+    """Tests of a sample problem, of a file that shares, of one with the same parameters, or without any."""
+    file, _, test = nodeid.partition("::")
+    if SHARED.match(file):
+        return file
+    sample = _SAMPLE.search(test)
+    if sample:
+        return sample.group(1)
+    return file + "".join(test.partition("[")[1:])
+
+
+def longest_first(item):
+    """A key to sort tests by."""
+    folder = item.path.relative_to(TESTS).parts[0]
+    return FIRST.index(folder) if folder in FIRST else len(FIRST)
