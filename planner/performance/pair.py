@@ -25,11 +25,11 @@ from planner.performance.division import (
 )
 from planner.performance.evaluate import batch_ceiling, memory_need
 from planner.performance.hand_over import HandOver
-from planner.performance.load import IntArray, LoadPolicy, Replicas
+from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.pool_sizes import Capacity, pool_sizes
-from planner.performance.prefill_capacity import prefill_capacities
-from planner.performance.prefill_worker import PrefillWorkers, prompt_tokens
+from planner.performance.prefill_capacity import After, prefill_capacities
+from planner.performance.prefill_worker import PrefillWorkers, Room, prompt_atoms, prompt_tokens, tail_of
 from planner.performance.replica import replicas
 from planner.performance.running import prompts_alone
 from planner.schema.candidates import BoolArray, Candidates, Capacities
@@ -159,15 +159,34 @@ class Pair:
             handed = {_LONG_PROMPT: division.sender_ms / 1e3}
         held = self.prefill_fit.max_sequences
 
+        after = self._after(division, first, handed)
+
         def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
             workers = self.prompts.in_pool(pooled.routing)
-            found = prefill_capacities(workers, held[rows], limits, handed, rows)
+            found = prefill_capacities(workers, held[rows], limits, handed, rows, after)
             return replace(found, rate_rps=found.rate_rps / self.sent_fraction)
 
         found = capacity(self.sent, np.arange(len(self.prompts), dtype=np.int64))
         sizes = self._sizes(capacity, self.sent, self.given.prefill_routing, found, self.prefill)
         evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held, sizes)
         return SideEvaluation("prefill", division, evaluation, self.prefill.specs)
+
+    def _after(
+        self, division: Division, first_s: Mapping[str, float], handed_s: Mapping[str, float]
+    ) -> After | None:
+        """What decode workers of a division may take after prefill; None where they send no first token.
+
+        Hand-overs take a time that rises with the prompt at most in proportion beyond the one that has the
+        bound, and no longer than that one before.
+        """
+        if division.sender_ms is not None or not first_s:
+            return None
+        handed: dict[float, FloatArray] = {}
+        for statistic, bound_s in handed_s.items():
+            tokens, long = prompt_atoms(self.sent, tail_of(statistic))[1], prompt_tokens(self.sent, statistic)
+            handed[tail_of(statistic)] = bound_s * np.maximum(tokens / long, 1.0)
+        start = {statistic: division.start / 100.0 * limit for statistic, limit in first_s.items()}
+        return After(Room(handed, start), first_s)
 
     def decode_side(self, division: Division, first_s: Mapping[str, float] | None = None) -> SideEvaluation:
         """Decode candidates within their shares, of these limits on the first token if they are given."""
