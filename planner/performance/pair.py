@@ -28,7 +28,7 @@ from planner.performance.hand_over import HandOver
 from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.pool_sizes import Capacity, pool_sizes
-from planner.performance.prefill_capacity import After, prefill_capacities
+from planner.performance.prefill_capacity import prefill_capacities
 from planner.performance.prefill_worker import PrefillWorkers, Room, prompt_atoms, prompt_tokens, tail_of
 from planner.performance.replica import replicas
 from planner.performance.running import prompts_alone
@@ -91,11 +91,12 @@ class SideEvaluation:
     specs: StepSpecs
 
     def share_of(self, metric: str) -> float:
-        """What this side may take of a limit on a metric; 1 where it is not divided."""
+        """What this side may take of a limit on a metric; 1 where it is not divided.
+
+        First tokens of the prefill side count with what the decode side may add.
+        """
         percent = 100
-        if metric == "ttft" and self.side == "prefill":
-            percent = 100 - self.division.start - self.division.hand_over
-        elif metric == "ttft":
+        if metric == "ttft" and self.side == "decode":
             percent = self.division.start
         elif metric == "e2e":
             percent = self.division.answer
@@ -152,18 +153,17 @@ class Pair:
     def prefill_side(self, division: Division) -> SideEvaluation:
         """Prefill candidates that leave the decode side its shares."""
         first = first_limits_s(self.given.limits_s, division.answer)
-        left = (100 - division.start - division.hand_over) / 100.0
-        limits = {f"ttft_{statistic}": left * limit for statistic, limit in first.items()}
+        limits = {f"ttft_{statistic}": limit for statistic, limit in first.items()}
         handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
         if division.sender_ms is not None:
             handed = {_LONG_PROMPT: division.sender_ms / 1e3}
         held = self.prefill_fit.max_sequences
 
-        after = self._after(division, first, handed)
+        room = None if division.sender_ms is not None else self._room(division, first, handed)
 
         def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
             workers = self.prompts.in_pool(pooled.routing)
-            found = prefill_capacities(workers, held[rows], limits, handed, rows, after)
+            found = prefill_capacities(workers, held[rows], limits, handed, rows, room)
             return replace(found, rate_rps=found.rate_rps / self.sent_fraction)
 
         found = capacity(self.sent, np.arange(len(self.prompts), dtype=np.int64))
@@ -171,22 +171,17 @@ class Pair:
         evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held, sizes)
         return SideEvaluation("prefill", division, evaluation, self.prefill.specs)
 
-    def _after(
-        self, division: Division, first_s: Mapping[str, float], handed_s: Mapping[str, float]
-    ) -> After | None:
-        """What decode workers of a division may take after prefill; None where they send no first token.
+    def _room(self, division: Division, first_s: Mapping[str, float], handed_s: Mapping[str, float]) -> Room:
+        """What decode workers of a division may take after prefill.
 
         Hand-overs take a time that rises with the prompt at most in proportion beyond the one that has the
         bound, and no longer than that one before.
         """
-        if division.sender_ms is not None or not first_s:
-            return None
         handed: dict[float, FloatArray] = {}
         for statistic, bound_s in handed_s.items():
             tokens, long = prompt_atoms(self.sent, tail_of(statistic))[1], prompt_tokens(self.sent, statistic)
             handed[tail_of(statistic)] = bound_s * np.maximum(tokens / long, 1.0)
-        start = {statistic: division.start / 100.0 * limit for statistic, limit in first_s.items()}
-        return After(Room(handed, start), first_s)
+        return Room(handed, {name: division.start / 100.0 * limit for name, limit in first_s.items()})
 
     def decode_side(self, division: Division, first_s: Mapping[str, float] | None = None) -> SideEvaluation:
         """Decode candidates within their shares, of these limits on the first token if they are given."""

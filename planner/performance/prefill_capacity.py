@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -19,41 +18,32 @@ _LIGHTEST = 1e-6
 _A_LITTLE_MORE = 1.0 + 1e-4
 
 
-@dataclass(frozen=True, eq=False)
-class After:
-    """What a first token still waits for when its prefill is done, at most, and the limits on the whole."""
-
-    room: Room
-    limits_s: Mapping[str, float]
-    """By statistic."""
-
-
 def prefill_capacities(
     workers: PrefillWorkers,
     max_sequences: IntArray,
     limits_s: Mapping[str, float],
     hand_over_s: Mapping[str, float],
     rows: IntArray | None = None,
-    after: After | None = None,
+    room: Room | None = None,
 ) -> Capacities:
     """The largest rate of each configuration at which every limit on first tokens holds.
 
     TTFT rises with the rate, so the last rate that keeps the limits is found by bisection, all
-    configurations at once. Percentiles of parts do not bound that of their sum where a few prompts take long
-    in both, so the whole is held against its limit too.
+    configurations at once. With a room the limits hold for the whole: percentiles of parts do not bound that
+    of their sum where a few prompts take long in both.
 
     Args:
         workers: configurations as prefill workers.
         max_sequences: prompts of the planned length that memory holds, by row; 0 = the model does not fit.
-        limits_s: limits on the end of prefill, by name of `Slo`.
+        limits_s: limits on the end of prefill, or on the first token where there is a room; by name of `Slo`.
         hand_over_s: limits on the hand-over of the prompt that stands for a statistic, by statistic.
         rows: the configurations meant; default: all in their order.
-        after: what follows prefill at most, and the limits on the whole.
+        room: what follows prefill, at most.
     """
     rows = np.arange(len(workers), dtype=np.int64) if rows is None else rows
     count, held_most = rows.size, np.zeros(len(workers), dtype=np.int64)
     held_most[rows] = max_sequences
-    search = _Search(workers, held_most, limits_s, hand_over_s, after)
+    search = _Search(workers, held_most, limits_s, hand_over_s, room)
     most = workers.most_rps(rows)
     lightest = search.latencies(rows, _LIGHTEST * most)
     violated = {metric: search.breaks_metric(lightest, metric, count) for metric in METRICS}
@@ -90,9 +80,9 @@ class _Search:
         max_sequences: IntArray,
         limits_s: Mapping[str, float],
         hand_over_s: Mapping[str, float],
-        after: After | None,
+        room: Room | None,
     ) -> None:
-        self.workers, self.max_sequences, self.after = workers, max_sequences, after
+        self.workers, self.max_sequences, self.room = workers, max_sequences, room
         self.limits_s, self.hand_over_s = limits_s, hand_over_s
         self.evaluations = 0
 
@@ -101,7 +91,7 @@ class _Search:
         self.evaluations += rows.size
         queue = self.workers.queue(rows, rate_rps)
         return {
-            name: self.workers.first_token_s(rows, rate_rps, queue, name.split("_")[1], None)
+            name: self.workers.first_token_s(rows, rate_rps, queue, name.split("_")[1], self.room)
             for name in self.limits_s
         }
 
@@ -133,45 +123,17 @@ class _Search:
             kept &= value <= self.limits_s[name] * _ROUNDING
         return kept
 
-    def whole_in_time(self, rows: IntArray, rate_rps: FloatArray) -> BoolArray:
-        """Where the limits on the whole hold with all that may follow prefill."""
-        kept = np.ones(rows.shape, dtype=bool)
-        if self.after is None or not self.after.limits_s:
-            return kept
-        self.evaluations += rows.size
-        queue = self.workers.queue(rows, rate_rps)
-        for statistic, limit in self.after.limits_s.items():
-            whole_s = self.workers.first_token_s(rows, rate_rps, queue, statistic, self.after.room)
-            kept &= whole_s <= limit * _ROUNDING
-        return kept
-
     def largest(self, rows: IntArray, most_rps: FloatArray) -> FloatArray:
         """Largest rate that keeps every limit; the lightest is known to."""
-        lightest = _LIGHTEST * most_rps
-        if not rows.size:
-            return lightest
-        found = self.last(self.keeps_all, rows, lightest, most_rps)
-        late = np.flatnonzero(~self.whole_in_time(rows, found))
-        found[late] = self.last(self.whole_in_time, rows[late], lightest[late], found[late])
-        return found
-
-    def last(
-        self,
-        keeps: Callable[[IntArray, FloatArray], BoolArray],
-        rows: IntArray,
-        low_rps: FloatArray,
-        high_rps: FloatArray,
-    ) -> FloatArray:
-        """The last rate at which something holds; at the low one it is known to."""
-        low, high = low_rps.copy(), high_rps.copy()
+        low, high = _LIGHTEST * most_rps, most_rps.copy()
         if not rows.size:
             return low
-        whole = keeps(rows, high)
+        whole = self.keeps_all(rows, high)
         low[whole] = high[whole]
         open_ = np.flatnonzero(~whole)
         for _ in range(_HALVINGS):
             middle = (low[open_] + high[open_]) / 2.0
-            kept = keeps(rows[open_], middle)
+            kept = self.keeps_all(rows[open_], middle)
             low[open_[kept]] = middle[kept]
             high[open_[~kept]] = middle[~kept]
         return low

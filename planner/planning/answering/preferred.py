@@ -1,8 +1,8 @@
-"""Options in use exchanged for equals that depart from fewer preferences, where the plan still holds."""
+"""Options in use exchanged for preferred or other used ones of the same room, where the plan still holds."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -13,17 +13,24 @@ from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placem
 
 
 def with_preferred(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
-    """The same purchases with the preferred options, each exchanged where every limit is still kept.
+    """The same purchases with the preferred options, and fewer of them, where every limit is still kept.
 
     A larger share of memory carries more for the same money, so a search takes it always. Where the plan
-    needs no more than the smaller one carries, that one stays. The check is exact and needs no solver.
+    needs no more than the smaller one carries, that one stays. And searches that settle no ties mix options
+    that cost the same. The check is exact and needs no solver.
     """
-    if not any(option.slack < 0.0 for option in question.options) or choice.value is None:
+    if choice.value is None:
         return choice
-    used = {option for period in choice.periods for (option, _), count in period.counts.items() if count}
     alike: dict[Hashable, list[Option]] = defaultdict(list)
     for option in question.options:
         alike[_room(option)].append(option)
+    return _with_fewer(question, _without_departures(question, choice, alike))
+
+
+def _without_departures(
+    question: FleetProblem, choice: FleetChoice, alike: Mapping[Hashable, list[Option]]
+) -> FleetChoice:
+    used = _used(choice)
     for option in [option for option in question.options if option.id in used and option.slack < 0.0]:
         better = [other for other in alike[_room(option)] if other.slack > option.slack]
         for other in sorted(better, key=lambda other: (-other.slack, *(-rate for rate in other.rates_rps))):
@@ -34,11 +41,42 @@ def with_preferred(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
     return choice
 
 
+def _with_fewer(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
+    """Each option, from the least used on, exchanged for another that is in use."""
+    used = _used(choice)
+    mine = sorted(
+        (one for one in question.options if used[one.id]),
+        key=lambda one: (used[one.id], one.rates_rps, one.id),
+    )
+    for option in mine:
+        others = [one for one in mine if one is not option and used[one.id] and _taken(one) == _taken(option)]
+        for other in reversed(others):
+            exchanged = _exchanged(choice, option.id, other.id)
+            if not broken(question, exchanged):
+                choice, used = exchanged, _used(exchanged)
+                break
+    return choice
+
+
+def _used(choice: FleetChoice) -> Counter[str]:
+    """Replicas by option, over all periods."""
+    used: Counter[str] = Counter()
+    for period in choice.periods:
+        for option, count in period.replicas():
+            used[option] += count
+    return used
+
+
 def _room(option: Option) -> Hashable:
     """What options take, and what they must fit."""
+    return (_taken(option), option.ttft_s, option.transfer_s, option.kv)
+
+
+def _taken(option: Option) -> Hashable:
+    """What options take."""
     return (
         *(option.pool, option.supply, option.gpus, option.units_per_replica, option.slices, option.place),
-        *(option.ttft_s, option.transfer_s, option.kv, option.power_w),
+        option.power_w,
     )
 
 

@@ -59,3 +59,28 @@ def test_nothing_changes_without_preferences_or_without_a_plan():
     assert with_preferred(plain, found) is found
     none = dataclasses.replace(found, status="infeasible", periods=(), value=None)
     assert with_preferred(asked, none) is none
+
+
+@pytest.mark.parametrize(("rps", "large", "small"), [(34, 2, 1), (22, 1, 1), (18, 1, 1)])
+def test_options_that_take_and_cost_the_same_are_not_mixed(rps, large, small):
+    """Searches that settle no ties mix them."""
+    asked = question(rps)
+    plain = tuple(dataclasses.replace(option, slack=0.0) for option in asked.options)
+    asked = dataclasses.replace(asked, options=plain)
+    found = solve_fleet(asked, goal="plan", time_limit_s=None, seed=0, workers=1)
+    period, total = found.periods[0], large + small
+    site, share = next(iter(period.counts))[1], period.shares[0]
+    counts = {"chat: a large": large, "chat: a small": small}
+    mixed = dataclasses.replace(
+        period,
+        counts={(name, site): count for name, count in counts.items()},
+        bought={"a/on_demand": total},
+        shares=tuple(
+            dataclasses.replace(share, option=name, share=Fraction(count, total))
+            for name, count in counts.items()
+        ),
+    )
+    told = with_preferred(asked, dataclasses.replace(found, periods=(mixed,)))
+    assert broken(asked, told) == []
+    assert len(told.periods[0].counts) == 1
+    assert sum(told.periods[0].counts.values()) == total
