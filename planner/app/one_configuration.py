@@ -285,4 +285,5 @@ def median_policy(asked: Asked) -> LoadPolicy:
         step_factor_ratio=1.0,
         ttft_factor_ratio=1.0,
         saturated=False,
+        static_batches=asked.engine.limits.batching == "static",
     )

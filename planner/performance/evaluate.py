@@ -17,7 +17,7 @@ from planner.performance.replica import replicas
 from planner.physics.memory import usable_bytes
 from planner.queueing.lengths import normal_score
 from planner.schema.candidates import BoolArray, Candidates, Capacities, FloatArray, IntArray
-from planner.schema.catalog import Calibration
+from planner.schema.catalog import Calibration, Engine
 from planner.schema.evaluation import Evaluation, Variants
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
@@ -35,7 +35,11 @@ def latency_limits_s(slo: Slo) -> dict[str, float]:
 
 
 def load_policy(
-    policy: Policy, calibration: Calibration, confidence_fraction: float, limits_s: Mapping[str, float]
+    policy: Policy,
+    calibration: Calibration,
+    confidence_fraction: float,
+    limits_s: Mapping[str, float],
+    engine: Engine,
 ) -> LoadPolicy:
     """How the load model plans: factors that hold at the confidence, and whether the batch may stay full.
 
@@ -49,6 +53,7 @@ def load_policy(
         step_factor_ratio=math.exp(z_score * sigma["tpot_new"].value),
         ttft_factor_ratio=math.exp(z_score * sigma["ttft_new"].value),
         saturated=not waits_matter,
+        static_batches=engine.limits.batching == "static",
         margin_z_score=z_score,
         rare_step_margin_fraction=policy.rare_step_margin_fraction,
     )

@@ -116,6 +116,8 @@ class LoadPolicy:
     """The same for TTFT."""
     saturated: bool
     """No limit on TTFT or E2E: requests may queue without end and the batch is always full."""
+    static_batches: bool = False
+    """A batch is computed to its longest answer before the next one starts."""
     margin_z_score: float = 0.0
     """Normal score of the confidence behind the two factors."""
     rare_step_margin_fraction: float = 0.0

@@ -36,7 +36,8 @@ class Fill:
     @classmethod
     def of(cls, policy: Policy, load: LoadPolicy) -> Fill:
         """As the load model plans batches."""
-        return cls(policy.kv_overflow_fraction, None if load.saturated else load.slot_z_score)
+        always_full = load.saturated or load.static_batches
+        return cls(policy.kv_overflow_fraction, None if always_full else load.slot_z_score)
 
     def bytes_of(self, running: RunningSum, slots: FloatArray) -> FloatArray:
         """KV of a batch of so many slots.
@@ -179,6 +180,7 @@ class _Search:
         """Weights, and KV by atom and configuration."""
         weight, growing, reserved = held_tokens(traffic)
         tokens = np.where(self.specs.reserves_answer > 0, reserved[:, None], growing[:, None])
+        tokens = np.where(self.specs.contiguous > 0, float(traffic.kv_tokens), tokens)
         return weight, sequence_bytes(self.specs, self.rows, tokens)
 
     def need(

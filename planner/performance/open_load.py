@@ -14,6 +14,7 @@ import numpy as np
 
 from planner.performance.first_token import arrival_latency
 from planner.performance.load import FloatArray, IntArray, Load, LoadPolicy, Replicas
+from planner.performance.static_batches import static_load
 from planner.performance.steady_state import steady_state
 from planner.performance.token_gaps import token_latency
 from planner.queueing import routing, waiting
@@ -60,6 +61,8 @@ def measure(
         policy: judgement of the load model.
         wanted: names of `Slo`.
     """
+    if policy.static_batches:
+        return static_load(replicas, rows, concurrency, batch_sequences, traffic, policy, wanted)
     state = steady_state(replicas, rows, concurrency, traffic, policy)
     per_token = tuple(name for name in wanted if name.startswith(("itl", "tpot")))
     latency = token_latency(replicas, state, batch_sequences, traffic, policy, per_token)

@@ -26,6 +26,8 @@ class EngineMemory(Noun):
     reserves_answer: bool = False
     """A request starts only where its whole answer has room; otherwise its cache grows as it is written, and
     what outgrows the cache is preempted."""
+    contiguous: bool = False
+    """The cache of every slot is one piece, as long as the longest request; otherwise it grows by blocks."""
     framework: Bytes
     """Context, graphs and allocator overhead on one GPU."""
     framework_parallel: Bytes
@@ -64,6 +66,8 @@ class EngineLimits(Noun):
     """Tokens in one step at most: the chunk of chunked prefill."""
     batched_tokens_choices: tuple[Positive, ...] = ()
     """Other chunks to try where latency per token is limited."""
+    batching: Literal["continuous", "static"] = "continuous"
+    """Static: a batch is computed to its longest answer before the next one starts."""
     chunked_prefill: bool
     """Mixes prompt chunks into decode steps; otherwise a prompt stops decoding."""
     modest: ModestLimits | None = None

@@ -115,6 +115,8 @@ class StepSpecs:
     """1 where the engine's utilization applies to what loading leaves, 0 where it applies to all memory."""
     reserves_answer: FloatArray
     """1 where the cache of a whole answer is reserved from its start."""
+    contiguous: FloatArray
+    """1 where every slot holds the longest request."""
     kv_block_tokens: FloatArray
     kv_full_bytes_per_token: FloatArray
     """Layers of a stage that keep every token, on one rank."""

@@ -140,6 +140,7 @@ def memory_columns(table: ConfigurationTable) -> Columns:
         "engine_utilization": table.memory_utilization,
         "takes_free_share": engine(lambda e: float(e.memory.basis == "free-after-load")),
         "reserves_answer": engine(lambda e: float(e.memory.reserves_answer)),
+        "contiguous": engine(lambda e: float(e.memory.contiguous)),
         "kv_block_tokens": engine(lambda e: e.memory.kv_block_tokens),
         "framework_bytes": np.where(alone, single, parallel),
         "sampler_sequences": np.where(table.fact("vision_params") > 0, sampled_vision, sampled),

@@ -15,6 +15,11 @@ def option_remarks(
     pool: Pool, item: Configuration, traffic: Traffic, network_is_stated: bool
 ) -> Iterator[str]:
     """Sentences about one pool."""
+    if item.engine.limits.batching == "static":
+        yield (
+            f"{pool.id}: batches run to their longest answer, every slot holds the longest request, and no "
+            "prefix is used again; to compare with, not to run"
+        )
     if item.spans_servers:
         who = "stages" if item.pp > 1 else "experts" if item.ep > 1 else "GPUs"
         how = "; each token is sent to the GPUs of its experts alone (DeepEP)" if who == "experts" else ""

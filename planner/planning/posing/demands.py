@@ -59,8 +59,13 @@ def refuse_unsupported(problem: Problem, find: Callable[[str], Engine | None], w
     """Say plainly what an engine cannot do.
 
     Raises:
-        InputError: only disaggregated serving is asked for, with an engine that hands nothing over.
+        InputError: only disaggregated serving is asked for, with an engine that hands nothing over; sessions,
+            KV outside the GPU or evicted KV with an engine that keeps a piece for each slot.
     """
+    for place, workload in enumerate(problem.workloads):
+        engine = find(workload.engine)
+        if engine is not None and engine.memory.contiguous:
+            _refuse_kept(workload, engine, f"workloads[{place}]", where)
     if problem.search.modes != ("disaggregated",):
         return
     for workload in problem.workloads:
@@ -72,3 +77,16 @@ def refuse_unsupported(problem: Problem, find: Callable[[str], Engine | None], w
                 f"only disaggregated, and {workload.name} is served by {engine.id}",
                 "aggregated among the modes, or an engine that hands KV caches over",
             )
+
+
+def _refuse_kept(workload: Workload, engine: Engine, path: str, where: str) -> None:
+    """Nothing of a slot outlives its request."""
+    kept = {
+        "demand.sessions": workload.demand.sessions,
+        "kv_offload": workload.kv_offload,
+        "kv_eviction": workload.kv_eviction,
+    }
+    for key, stated in kept.items():
+        if stated is not None:
+            found = f"{key.split('.')[-1]} with {engine.id}, which keeps nothing of a request that is done"
+            raise input_error(where, f"{path}.{key}", found, "an engine with a paged cache, or no such key")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -121,11 +122,14 @@ def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Mod
 
 def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog) -> Case:
     """Look up what a workload names, and turn its traffic into atoms."""
-    workload = with_router(workload, problem.fleet)
-    assert workload.model is not None, "problems without a table of workers name their models"
-    model = find_model(workload.model, folder, catalog)
     engine = catalog.engine(workload.engine)
     assert engine is not None, "the loader checks engine names"
+    workload = with_router(workload, problem.fleet)
+    if engine.memory.contiguous:
+        # Where the cache of a slot is one piece, no two of them share a prefix.
+        workload = workload.model_copy(update={"prefix_cache": None, "prefix_cache_hit": Decimal(0)})
+    assert workload.model is not None, "problems without a table of workers name their models"
+    model = find_model(workload.model, folder, catalog)
     policy = policy_of(catalog)
     archetype = catalog.archetype(workload.archetype) if workload.archetype else None
     slo = workload.slo if workload.slo != Slo() or archetype is None else archetype.slo
@@ -149,7 +153,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     if router in SCATTERING and traffic.arrival_scv_ratio < 1.0:
         # Even arrivals that are spread at random come to each replica unevenly.
         traffic = replace(traffic, arrival_scv_ratio=1.0)
-    load = load_policy(policy, catalog.calibration, confidence, limits_s)
+    load = load_policy(policy, catalog.calibration, confidence, limits_s, engine)
     return Case(
         workload=workload,
         model=model,

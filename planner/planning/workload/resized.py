@@ -45,7 +45,7 @@ class Sizing:
         """The same workload, sized so."""
         limits_s = mean_limits_s(case.limits_s) if self.by_mean else case.limits_s
         confidence = case.confidence if self.confidence is None else self.confidence
-        load = load_policy(case.policy, calibration, confidence, limits_s)
+        load = load_policy(case.policy, calibration, confidence, limits_s, case.engine)
         return replace(case, limits_s=limits_s, load=load, confidence=confidence)
 
 
