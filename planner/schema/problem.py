@@ -230,7 +230,7 @@ class Workload(Noun):
     trim: Trim | None = None
     """Shorter prompts and capped answers than ``lengths`` says."""
     engine: str = "vllm"
-    """Serving engine, by catalog id or alias; ``naive``: static batches and contiguous KV, to compare with."""
+    """Serving engine, by catalog id or alias; ``naive`` is a stack to compare with."""
     speculation: Speculation | tuple[Speculation, ...] | None = None
     """Speculative decoding that the search may use: one kind of drafts, or several to choose from."""
     experts: Experts | None = None
