@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from planner.errors import StoppedError
 from planner.planning.answering.fleet_plan import answer_fleet, told_plan
 from planner.planning.asking.oracle import asker_of_fleet
+from planner.planning.asking.other_routers import other_routers
 from planner.planning.asking.reasons import fleet_reasons
 from planner.planning.told import told_in_any_case, unfinished
 from planner.schema.plan import Plan
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 
 def relax(session: LoadedProblem, run: Run) -> Plan:
     """The plan with its conflicts and relaxations where there is none, or the price of every limit."""
-    first = run.part(2)
+    first = run.part(3)
     found = answer_fleet(session.study, session.problem, first)
     plan = told_in_any_case(first, lambda: told_plan(session.study, found, first))
     if plan.status == "unknown":
         return plan
     try:
-        rest = run.part(1)
+        rest = run.part(2)
         asker = asker_of_fleet(session.study, found, rest)
-        return fleet_reasons(asker.limits, asker, plan, rest)
+        plan = fleet_reasons(asker.limits, asker, plan, rest)
+        with run.step("routers", "asking behind other routers"):
+            routers = other_routers(session.study, session.problem, plan, run)
+        return plan.model_copy(update={"routers": routers})
     except StoppedError:
         return unfinished(plan)

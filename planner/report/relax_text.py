@@ -10,6 +10,7 @@ from planner.report.headline import headline
 from planner.report.limits_text import removals_section
 from planner.report.parts import bullets, section
 from planner.report.reasons_text import conflicts_section, prices_section, relaxations_section
+from planner.report.routers_text import routers_section
 from planner.schema.plan import Plan
 
 
@@ -25,7 +26,7 @@ def _answered(plan: Plan) -> list[RenderableType | None]:
     """Nothing has to give; what could be saved where something did."""
     if not plan.prices:
         return [Text("The problem states no limit that could be loosened.")]
-    return [prices_section(plan), relaxations_section(plan)]
+    return [prices_section(plan), relaxations_section(plan), routers_section(plan)]
 
 
 def _stuck(plan: Plan) -> list[RenderableType | None]:

@@ -21,7 +21,7 @@ from planner.schema.fleet_plan import (
     UtilizationTrap,
 )
 from planner.schema.reuse_state import PoolReuse, SessionsTaken
-from planner.schema.routing import RoutingPolicy
+from planner.schema.routing import RouterCost, RoutingPolicy
 from planner.schema.safety import CostError, SafetyStep
 from planner.schema.sizing import WorkloadSizing
 from planner.schema.speculation import DraftsTaken
@@ -373,6 +373,8 @@ class Plan(Noun):
     (``relax`` does). A plan has none."""
     relaxations: tuple[Relaxation, ...] = ()
     prices: tuple[Price, ...] = ()
+    routers: tuple[RouterCost, ...] = ()
+    """What the fleet costs behind other routers; ``relax`` asks."""
     guardrails: SharedGuardrails | None = None
     """Those of the workload; of several workloads what is the same for all of them."""
     guardrails_by_workload: dict[str, Guardrails] = {}

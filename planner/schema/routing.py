@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from planner.schema.base import Noun
+
 RoutingPolicy = Literal[
     "least-loaded", "power-of-two", "round-robin", "random", "shared-queue", "cache-aware"
 ]
@@ -24,3 +26,15 @@ class Routing:
 
 ALONE = Routing()
 """One replica, whatever comes."""
+
+
+class RouterCost(Noun):
+    """The cheapest fleet behind another router, everything else as stated."""
+
+    policy: RoutingPolicy
+    cost_usd_per_hour: float | None
+    """None: nothing keeps every limit behind it."""
+    saves_usd_per_hour: float | None
+    """Below zero where it costs more."""
+    proved: bool
+    """False: a limit of time ended the search, and a cheaper fleet may exist."""

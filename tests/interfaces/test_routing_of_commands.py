@@ -103,3 +103,20 @@ def test_a_cache_follows_the_router_that_is_stated(plan):
     _, scattered = plan(extra=f"{cache}\n    routing: {{policy: round-robin}}")
     assert {pool["routing"]["policy"] for pool in sticky["pools"]} == {"cache-aware"}
     assert {pool["routing"]["policy"] for pool in scattered["pools"]} == {"round-robin"}
+
+
+def test_relax_asks_behind_other_routers(plan, tmp_path, capsys):
+    _, scattered = plan("routing: {policy: random}")
+    path = tmp_path / "problem.yaml"
+    assert cli.run(["relax", str(path), "--json"]) == 0
+    routers = {one["policy"]: one for one in json.loads(capsys.readouterr().out)["routers"]}
+    assert list(routers) == ["least-loaded", "shared-queue"]
+    for policy, one in routers.items():
+        _, other = plan(f"routing: {{policy: {policy}}}")
+        assert one["proved"]
+        assert one["cost_usd_per_hour"] == pytest.approx(other["cost_usd_per_hour"])
+        saved = scattered["cost_usd_per_hour"] - other["cost_usd_per_hour"]
+        assert one["saves_usd_per_hour"] == pytest.approx(saved)
+    plan("routing: {policy: random}")
+    assert cli.run(["relax", str(path)]) == 0
+    assert "Routers" in capsys.readouterr().out
