@@ -117,7 +117,7 @@ def _clumped(state: State, traffic: Traffic) -> State:
     r = state.delayed
     peakedness = waiting.batched_peakedness_ratio(r, arrival, prompt)
     busy = np.minimum(state.share * state.mixed_s / state.step_s, _ALMOST_ALL)
-    queue = busy + busy * busy * (1.0 + prompt) / (2.0 * (1.0 - busy))
+    queue = busy + busy * _wait_ratio(traffic, busy)
     met = max(arrival - 1.0, 0.0) / 2.0 + queue * (1.0 - state.step_s / state.mixed_s)
     share = np.minimum(state.share * (1.0 + met / np.maximum(state.mean, 1e-9)), 1.0)
     running = np.maximum(state.mean, 1.0)
@@ -126,6 +126,12 @@ def _clumped(state: State, traffic: Traffic) -> State:
     extra_s = (share - state.share) * (state.mixed_s - state.decode_s)
     rate = state.rate * state.step_s / step_s
     return replace(state, peakedness=peakedness, share=share, step_s=step_s, rate=rate, extra_s=extra_s)
+
+
+def _wait_ratio(traffic: Traffic, busy: FloatArray) -> FloatArray:
+    """Mean wait of prompts for each other over their service, behind the router, for random arrivals."""
+    scv = np.full_like(busy, traffic.prefill_scv_ratio)
+    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv).mean_s
 
 
 def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:

@@ -6,12 +6,18 @@ tokens of a group; percentiles of ITL are gaps between groups: what a reader of 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
 from planner.performance.steady_state import prompt_context_tokens
 from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
+
+_GENERATIONS = 4
+"""Steps after one in which what arrived is followed; the rest is a geometric series."""
+_MOST_GROWTH = 0.95
 
 
 def token_latency(
@@ -51,19 +57,20 @@ def _gap(
     would jump with a small error of the share, so the planned margin is kept from there.
     """
     decode_s = state.decode_s + _heavier_s(state, batch_sequences, policy, probability)
-    chunk, prompt_context = _chunk_quantile(state, traffic, probability)
+    prefill = _prefill(state, traffic)
+    chunk = prefill.tokens(probability, state.chunk)
     shape = state.rows.shape
     mixed_s = policy.step_factor_ratio * replicas.mixed_s(
         state.rows,
         np.maximum(state.mean, 1.0),
         np.full(shape, traffic.decode_context_tokens),
         chunk,
-        prompt_context,
+        np.maximum(chunk / 2.0, prompt_context_tokens(traffic)),
         np.maximum(chunk / max(traffic.prefill_mean_tokens, 1.0), 1.0),
     )
     mixed_s = mixed_s + _heavier_s(state, batch_sequences, policy, 0.5)
     rare = (1.0 - probability) / (1.0 + policy.rare_step_margin_fraction)
-    return np.where(state.share > rare, np.maximum(mixed_s, decode_s), decode_s)
+    return np.where(prefill.share > rare, np.maximum(mixed_s, decode_s), decode_s)
 
 
 def _heavier_s(
@@ -78,23 +85,65 @@ def _heavier_s(
     return np.asarray(np.maximum(number - running, 0.0) * state.per_sequence_s)
 
 
-def _chunk_quantile(state: State, traffic: Traffic, probability: float) -> tuple[FloatArray, FloatArray]:
-    """Prompt tokens and their context in the mixed step whose rank among all gaps is ``probability``.
+@dataclass(frozen=True, eq=False)
+class _Prefill:
+    """Prompt tokens that share the steps of a token, per row."""
 
-    The larger of one prompt of that rank among mixed steps (its last chunk, which sees most context) and,
-    where several share a step, the quantile of the work that arrives in one (compound Poisson, normal).
+    share: FloatArray
+    """Of gaps with any."""
+    median_tokens: FloatArray
+    """Of these, as a lognormal."""
+    log_sigma: FloatArray
+
+    def tokens(self, probability: float, most: FloatArray) -> FloatArray:
+        """Of the gap whose rank among all gaps is ``probability``."""
+        rank = 1.0 - (1.0 - probability) / np.maximum(self.share, 1.0 - probability)
+        score = lengths.normal_scores(np.clip(rank, 1e-6, 1.0 - 1e-6))
+        return np.clip(self.median_tokens * np.exp(score * self.log_sigma), 1e-9, most)
+
+
+def _prefill(state: State, traffic: Traffic) -> _Prefill:
+    """How prompts come together in steps: what arrives during a long step makes the next one long.
+
+    Equations: a step with W prompt tokens takes T_d + s W, and a Poisson number of pieces (prompts, cut to
+    chunks) of mean m and variation c^2 arrives in it: a of them in T_d, g in the time of one on average. A
+    step has none with probability exp(-a (u_0 + u_1 + ...)), u_0 = 1 and u_(k+1) = 1 - E[exp(-g u_k piece/m)]
+    (pieces as gamma); Var[W] = w m (c^2 + c_a^2) / (1 - g^2) with w the mean. Steps with prompts are taken as
+    lognormal with these moments.
+    Source: branching with immigration, N' = Poisson(a + g N) (Harris, The Theory of Branching Processes,
+    1963, chapter V).
     """
-    rank = 1.0 - (1.0 - probability) / np.maximum(state.share, 1.0 - probability)
-    order = np.argsort(traffic.computed_tokens, kind="stable")
-    cumulative = np.cumsum(traffic.input_weight[order])
-    index = np.minimum(np.searchsorted(cumulative, rank + 1e-12), order.size - 1)
-    one, computed = traffic.input_tokens[order][index], traffic.computed_tokens[order][index]
-    own = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
-    spread = (traffic.prefill_scv_ratio + own) * traffic.prefill_mean_tokens
-    several = state.work + lengths.normal_score(probability) * np.sqrt(state.work * spread)
-    chunk = np.clip(np.maximum(computed, several), 1e-9, state.chunk)
-    context = one - np.minimum(computed, state.chunk) / 2.0
-    return chunk, np.maximum(context, prompt_context_tokens(traffic))
+    mean, scv = _pieces(state.chunk, traffic)
+    work = np.minimum(state.share * state.chunk_mean, state.chunk)
+    slope_s = np.maximum(state.mixed_s - state.decode_s, 0.0) / state.chunk_mean
+    growth = np.minimum(slope_s * work / state.step_s, _MOST_GROWTH)
+    arriving = work / mean * state.decode_s / state.step_s
+    left, total = np.ones_like(work), np.zeros_like(work)
+    for _ in range(_GENERATIONS):
+        total += left
+        left = 1.0 - np.power(1.0 + scv * growth * left, -1.0 / scv)
+    share = -np.expm1(-arriving * (total + left / (1.0 - growth)))
+    share = np.clip(np.maximum(share, work / state.chunk), 1e-12, 1.0)
+    # A router evens loads out over many steps, not what arrives in one.
+    own = max(routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio), 1.0)
+    variance = work * mean * (scv + own) / (1.0 - growth * growth)
+    together = work / share
+    spread = np.maximum((variance + work * work) / share / (together * together) - 1.0, 1e-6)
+    log_sigma = np.sqrt(np.log1p(spread))
+    return _Prefill(share, together * np.exp(-log_sigma * log_sigma / 2.0), log_sigma)
+
+
+def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray]:
+    """Mean and squared coefficient of variation of prompts cut to chunks, by row."""
+    count, first, second = (np.zeros_like(chunk) for _ in range(3))
+    for weight, tokens in zip(traffic.input_weight, traffic.computed_tokens, strict=True):
+        full = np.floor(tokens / chunk)
+        rest = tokens - full * chunk
+        count += weight * (full + (rest > 0.0))
+        first += weight * tokens
+        second += weight * (full * chunk * chunk + rest * rest)
+    mean = first / count
+    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3)
 
 
 def _short_answers(traffic: Traffic) -> float:

@@ -32,6 +32,8 @@ IN_TURN_SCV = 0.1
 """Of gaps between turns in a large pool: requests come in turn, their work does not."""
 LEAST_LOADED_SHARED = 0.35
 """How far the shortest queue of a large pool lies from a queue of its own to a shared one, in logarithms."""
+BESIDE_ANSWERS_SCV, BESIDE_ANSWERS_SHARED = 0.5, 0.2
+"""The same two of the shortest queue where most of a load are running answers: it tells less of prompts."""
 TWO_CHOICES_LEAST_LOADED = 0.6
 """How far power of two lies from random to least loaded, in logarithms."""
 
@@ -57,14 +59,20 @@ def replica_scv_ratio(policy: str, replicas: int, arrival_scv_ratio: float) -> f
     """
     n = min(replicas, MOST_SERVERS)
     scattered = 1.0 + (arrival_scv_ratio - 1.0) / n
-    in_turn = IN_TURN_SCV * (1.0 - 1.0 / n) + (1.0 - IN_TURN_SCV) * arrival_scv_ratio / n
-    in_turn += IN_TURN_SCV * arrival_scv_ratio / (n * n)
+    in_turn = _in_turn_scv_ratio(n, arrival_scv_ratio, IN_TURN_SCV)
     if n == 1 or policy in _SCATTERED:
         return scattered
     if policy == "power-of-two":
         w = TWO_CHOICES_LEAST_LOADED
         return (1.0 - w) * scattered + w * in_turn
     return in_turn
+
+
+def _in_turn_scv_ratio(replicas: int, arrival_scv_ratio: float, large_pool: float) -> float:
+    """Between the gaps at the router and, for large pools, a number of its own."""
+    n = replicas
+    evened = (1.0 - large_pool) * arrival_scv_ratio / n + large_pool * arrival_scv_ratio / (n * n)
+    return large_pool * (1.0 - 1.0 / n) + evened
 
 
 def erlang_c_fraction(utilization_fraction: FloatArray, servers: int) -> FloatArray:
@@ -114,8 +122,11 @@ def pool_wait(
     shared = _shared(n, *given)
     if policy == "shared-queue":
         return shared
-    near = LEAST_LOADED_SHARED * (1.0 - 1.0 / n)
-    least = _between(_alone("round-robin", n, *given), shared, near)
+    most, in_turn = LEAST_LOADED_SHARED, IN_TURN_SCV
+    if not only_prompts:
+        most, in_turn = BESIDE_ANSWERS_SHARED, BESIDE_ANSWERS_SCV
+    own = _in_turn_scv_ratio(n, arrival_scv_ratio, in_turn)
+    least = _between(_queue(own, *given[:2], service_scv_ratio), shared, most * (1.0 - 1.0 / n))
     if policy == "least-loaded":
         return least
     return _between(_alone("random", n, *given), least, TWO_CHOICES_LEAST_LOADED)
@@ -136,9 +147,18 @@ def _alone(
     service_scv_ratio: FloatArray,
 ) -> Wait:
     own = replica_scv_ratio(policy, replicas, arrival_scv_ratio)
+    return _queue(own, utilization_fraction, service_s, service_scv_ratio)
+
+
+def _queue(
+    own_scv_ratio: float,
+    utilization_fraction: FloatArray,
+    service_s: FloatArray,
+    service_scv_ratio: FloatArray,
+) -> Wait:
     return Wait(
-        waiting.wait_probability_fraction(utilization_fraction, own, service_scv_ratio),
-        waiting.mean_wait_s(utilization_fraction, service_s, own, service_scv_ratio),
+        waiting.wait_probability_fraction(utilization_fraction, own_scv_ratio, service_scv_ratio),
+        waiting.mean_wait_s(utilization_fraction, service_s, own_scv_ratio, service_scv_ratio),
     )
 
 
