@@ -119,13 +119,38 @@ def _clumped(state: State, traffic: Traffic) -> State:
     busy = np.minimum(state.share * state.mixed_s / state.step_s, _ALMOST_ALL)
     queue = busy + busy * _wait_ratio(traffic, busy)
     met = max(arrival - 1.0, 0.0) / 2.0 + queue * (1.0 - state.step_s / state.mixed_s)
-    share = np.minimum(state.share * (1.0 + met / np.maximum(state.mean, 1e-9)), 1.0)
+    even = _random_ratio(traffic)
+    found = even + (1.0 - even) * _found_by_even(state.mean) + met / np.maximum(state.mean, 1e-9)
+    share = np.minimum(state.share * found, 1.0)
     running = np.maximum(state.mean, 1.0)
     heavier = np.clip(state.mean + peakedness - running, 0.0, running) * state.per_sequence_s
     step_s = state.decode_s + heavier + share * (state.mixed_s - state.decode_s)
     extra_s = (share - state.share) * (state.mixed_s - state.decode_s)
     rate = state.rate * state.step_s / step_s
     return replace(state, peakedness=peakedness, share=share, step_s=step_s, rate=rate, extra_s=extra_s)
+
+
+def _random_ratio(traffic: Traffic) -> float:
+    """How far arrivals at a replica are from evenly spaced (0) to random (1), answers that run considered.
+
+    Who takes from a shared queue is the first to end a step: half chance, half that little runs there.
+    """
+    policy, replicas = traffic.router
+    own, scattered = (
+        routing.replica_scv_ratio(name, replicas, traffic.arrival_scv_ratio, large_pool_ratio=0.0)
+        for name in (policy, "random")
+    )
+    return min((own + scattered) / 2.0 if policy == "shared-queue" else own, 1.0)
+
+
+def _found_by_even(mean: FloatArray) -> FloatArray:
+    """Of the mean number running, what an arrival finds where gaps between arrivals are equal.
+
+    Equation: sum over k >= 1 of exp(-k / m), over m: exponential stays, places for all. Near m - 1/2.
+    Source: Takacs, Introduction to the Theory of Queues, 1962, chapter 3 (GI/M/inf).
+    """
+    m = np.maximum(mean, 1e-2)
+    return np.asarray(1.0 / (m * np.expm1(1.0 / m)))
 
 
 def _wait_ratio(traffic: Traffic, busy: FloatArray) -> FloatArray:

@@ -18,6 +18,10 @@ from planner.schema.traffic import Traffic
 _GENERATIONS = 4
 """Steps after one in which what arrived is followed; the rest is a geometric series."""
 _MOST_GROWTH = 0.95
+_TAKEN_TOGETHER = 0.17
+"""Further variance over mean of what is taken from a shared queue at once; from simulations."""
+_PARTS = (0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
+"""Of a chunk, at which pieces of prompts are counted."""
 
 
 def token_latency(
@@ -58,7 +62,8 @@ def _gap(
     """
     decode_s = state.decode_s + _heavier_s(state, batch_sequences, policy, probability)
     prefill = _prefill(state, traffic)
-    chunk = prefill.tokens(probability, state.chunk)
+    rare = (1.0 - probability) / (1.0 + policy.rare_step_margin_fraction)
+    chunk = np.maximum(prefill.tokens(1.0 - rare, state.chunk), prefill.one_piece(rare) * state.chunk)
     shape = state.rows.shape
     mixed_s = policy.step_factor_ratio * replicas.mixed_s(
         state.rows,
@@ -69,7 +74,6 @@ def _gap(
         np.maximum(chunk / max(traffic.prefill_mean_tokens, 1.0), 1.0),
     )
     mixed_s = mixed_s + _heavier_s(state, batch_sequences, policy, 0.5)
-    rare = (1.0 - probability) / (1.0 + policy.rare_step_margin_fraction)
     return np.where(prefill.share > rare, np.maximum(mixed_s, decode_s), decode_s)
 
 
@@ -94,12 +98,21 @@ class _Prefill:
     median_tokens: FloatArray
     """Of these, as a lognormal."""
     log_sigma: FloatArray
+    long_pieces: FloatArray
+    """[len(_PARTS), rows] Prompts and chunks of them that fill such a part of a chunk, in a mean step."""
 
     def tokens(self, probability: float, most: FloatArray) -> FloatArray:
         """Of the gap whose rank among all gaps is ``probability``."""
         rank = 1.0 - (1.0 - probability) / np.maximum(self.share, 1.0 - probability)
         score = lengths.normal_scores(np.clip(rank, 1e-6, 1.0 - 1e-6))
         return np.clip(self.median_tokens * np.exp(score * self.log_sigma), 1e-9, most)
+
+    def one_piece(self, rare: float) -> FloatArray:
+        """Part of a chunk that single prompts fill in more than a ``rare`` share of gaps."""
+        found = np.zeros_like(self.share)
+        for part, more in zip(_PARTS, self.long_pieces, strict=True):
+            found = np.where(more > rare, part, found)
+        return found
 
 
 def _prefill(state: State, traffic: Traffic) -> _Prefill:
@@ -113,7 +126,7 @@ def _prefill(state: State, traffic: Traffic) -> _Prefill:
     Source: branching with immigration, N' = Poisson(a + g N) (Harris, The Theory of Branching Processes,
     1963, chapter V).
     """
-    mean, scv = _pieces(state.chunk, traffic)
+    mean, scv, long = _pieces(state.chunk, traffic)
     work = np.minimum(state.share * state.chunk_mean, state.chunk)
     slope_s = np.maximum(state.mixed_s - state.decode_s, 0.0) / state.chunk_mean
     growth = np.minimum(slope_s * work / state.step_s, _MOST_GROWTH)
@@ -124,26 +137,45 @@ def _prefill(state: State, traffic: Traffic) -> _Prefill:
         left = 1.0 - np.power(1.0 + scv * growth * left, -1.0 / scv)
     share = -np.expm1(-arriving * (total + left / (1.0 - growth)))
     share = np.clip(np.maximum(share, work / state.chunk), 1e-12, 1.0)
-    # A router evens loads out over many steps, not what arrives in one.
-    own = max(routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio), 1.0)
-    variance = work * mean * (scv + own) / (1.0 - growth * growth)
+    own = _arrivals_scv_ratio(traffic, work / traffic.prefill_mean_tokens)
     together = work / share
-    spread = np.maximum((variance + work * work) / share / (together * together) - 1.0, 1e-6)
-    log_sigma = np.sqrt(np.log1p(spread))
-    return _Prefill(share, together * np.exp(-log_sigma * log_sigma / 2.0), log_sigma)
+    both = (work * mean * (scv + arrivals) / (1.0 - growth * growth) + work * work for arrivals in (1.0, own))
+    random, uneven = (np.log(np.maximum(v / share / (together * together), 1.0 + 1e-6)) for v in both)
+    # Uneven arrivals widen what comes together; a lower median must not make up for all of it.
+    median, log_sigma = together * np.exp(-(random + uneven) / 4.0), np.sqrt(uneven)
+    return _Prefill(share, median, log_sigma, work / mean * long)
 
 
-def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray]:
-    """Mean and squared coefficient of variation of prompts cut to chunks, by row."""
+def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:
+    """Variance over mean of how many prompts come to a step, where ``prompts`` come on average.
+
+    Equation: 1 + (c^2 - 1) sqrt(m / (1 + m)): uneven gaps tell less the fewer arrive (gamma gaps, within 0.03
+    for c^2 = 2). A router evens loads out over many steps, not what arrives in one; from a shared queue the
+    first replica to end a step takes all that waits.
+    """
+    policy, replicas = traffic.router
+    own = routing.replica_scv_ratio(policy, replicas, traffic.arrival_scv_ratio)
+    seen = prompts / (1.0 + prompts)
+    if policy == "round-robin" and own < 1.0:
+        return np.asarray(1.0 - (1.0 - own) * seen)
+    taken = 1.0 + _TAKEN_TOGETHER * traffic.arrival_scv_ratio**0.5 if policy == "shared-queue" else 1.0
+    return np.asarray(np.maximum(1.0 + (own - 1.0) * np.sqrt(seen), taken))
+
+
+def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of prompts cut to chunks, by row: mean, squared coefficient of variation, and shares of long ones."""
     count, first, second = (np.zeros_like(chunk) for _ in range(3))
+    long = np.zeros((len(_PARTS), *chunk.shape))
     for weight, tokens in zip(traffic.input_weight, traffic.computed_tokens, strict=True):
         full = np.floor(tokens / chunk)
         rest = tokens - full * chunk
         count += weight * (full + (rest > 0.0))
         first += weight * tokens
         second += weight * (full * chunk * chunk + rest * rest)
+        for part, more in zip(_PARTS, long, strict=True):
+            more += weight * (full + (rest >= part * chunk))
     mean = first / count
-    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3)
+    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count
 
 
 def _short_answers(traffic: Traffic) -> float:

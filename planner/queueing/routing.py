@@ -32,8 +32,8 @@ IN_TURN_SCV = 0.1
 """Of gaps between turns in a large pool: requests come in turn, their work does not."""
 LEAST_LOADED_SHARED = 0.35
 """How far the shortest queue of a large pool lies from a queue of its own to a shared one, in logarithms."""
-BESIDE_ANSWERS_SCV, BESIDE_ANSWERS_SHARED = 0.5, 0.2
-"""The same two of the shortest queue where most of a load are running answers: it tells less of prompts."""
+BESIDE_ANSWERS_SHARED = 0.2
+"""The same where most of a load are running answers: it tells less of waiting prompts."""
 TWO_CHOICES_LEAST_LOADED = 0.6
 """How far power of two lies from random to least loaded, in logarithms."""
 
@@ -51,28 +51,25 @@ class Wait:
         return self.mean_s / np.maximum(self.probability_fraction, 1e-12)
 
 
-def replica_scv_ratio(policy: str, replicas: int, arrival_scv_ratio: float) -> float:
+def replica_scv_ratio(
+    policy: str, replicas: int, arrival_scv_ratio: float, large_pool_ratio: float = IN_TURN_SCV
+) -> float:
     """Squared coefficient of variation of the gaps between arrivals at one replica.
 
     Equations: 1 + (c^2 - 1)/n where each request goes anywhere at random, c^2/n where every n-th comes here.
-    A router that compares loads sends the next request here after a departure rather than at random.
+    A router that compares loads sends the next request here after a departure rather than at random. What
+    comes in turn is of unlike size: queues see gaps as uneven as ``large_pool_ratio``, in any pool.
     """
     n = min(replicas, MOST_SERVERS)
     scattered = 1.0 + (arrival_scv_ratio - 1.0) / n
-    in_turn = _in_turn_scv_ratio(n, arrival_scv_ratio, IN_TURN_SCV)
+    in_turn = large_pool_ratio * (1.0 - 1.0 / n) + (1.0 - large_pool_ratio) * arrival_scv_ratio / n
+    in_turn += large_pool_ratio * arrival_scv_ratio / (n * n)
     if n == 1 or policy in _SCATTERED:
         return scattered
     if policy == "power-of-two":
         w = TWO_CHOICES_LEAST_LOADED
         return (1.0 - w) * scattered + w * in_turn
     return in_turn
-
-
-def _in_turn_scv_ratio(replicas: int, arrival_scv_ratio: float, large_pool: float) -> float:
-    """Between the gaps at the router and, for large pools, a number of its own."""
-    n = replicas
-    evened = (1.0 - large_pool) * arrival_scv_ratio / n + large_pool * arrival_scv_ratio / (n * n)
-    return large_pool * (1.0 - 1.0 / n) + evened
 
 
 def erlang_c_fraction(utilization_fraction: FloatArray, servers: int) -> FloatArray:
@@ -122,11 +119,8 @@ def pool_wait(
     shared = _shared(n, *given)
     if policy == "shared-queue":
         return shared
-    most, in_turn = LEAST_LOADED_SHARED, IN_TURN_SCV
-    if not only_prompts:
-        most, in_turn = BESIDE_ANSWERS_SHARED, BESIDE_ANSWERS_SCV
-    own = _in_turn_scv_ratio(n, arrival_scv_ratio, in_turn)
-    least = _between(_queue(own, *given[:2], service_scv_ratio), shared, most * (1.0 - 1.0 / n))
+    near = (LEAST_LOADED_SHARED if only_prompts else BESIDE_ANSWERS_SHARED) * (1.0 - 1.0 / n)
+    least = _between(_alone("round-robin", n, *given), shared, near)
     if policy == "least-loaded":
         return least
     return _between(_alone("random", n, *given), least, TWO_CHOICES_LEAST_LOADED)
@@ -147,18 +141,9 @@ def _alone(
     service_scv_ratio: FloatArray,
 ) -> Wait:
     own = replica_scv_ratio(policy, replicas, arrival_scv_ratio)
-    return _queue(own, utilization_fraction, service_s, service_scv_ratio)
-
-
-def _queue(
-    own_scv_ratio: float,
-    utilization_fraction: FloatArray,
-    service_s: FloatArray,
-    service_scv_ratio: FloatArray,
-) -> Wait:
     return Wait(
-        waiting.wait_probability_fraction(utilization_fraction, own_scv_ratio, service_scv_ratio),
-        waiting.mean_wait_s(utilization_fraction, service_s, own_scv_ratio, service_scv_ratio),
+        waiting.wait_probability_fraction(utilization_fraction, own, service_scv_ratio),
+        waiting.mean_wait_s(utilization_fraction, service_s, own, service_scv_ratio),
     )
 
 

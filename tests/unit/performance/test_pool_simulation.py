@@ -38,6 +38,17 @@ CASES = {
         ({"p50": 8000, "p99": 8100}, 1),
         {"ttft_p99": 4.0},
     ),
+    "answers": (
+        samples.configuration(batched_tokens=2048),
+        ({"p50": 300, "p99": 1500}, {"p50": 600, "p99": 2400}),
+        {"itl_p99": 0.03},
+    ),
+    "short": (
+        samples.configuration(batched_tokens=2048),
+        ({"p50": 100, "p99": 400}, {"p50": 100, "p99": 400}),
+        {"itl_p99": 0.03},
+    ),
+    "few at once": (samples.configuration(), samples.CHAT, {"itl_p99": 0.06}),
 }
 LIFE_S = 20.0
 """Longer than most requests stay: a pool is watched for several times that."""
@@ -92,6 +103,7 @@ def check(name, policy, replicas, burstiness, seeds=(3, 11, 19)):
         ("long", "least-loaded", 4, 2.0),
         ("prefill", "shared-queue", 8, 1.0),
         ("prefill, like lengths", "power-of-two", 4, 1.0),
+        ("answers", "least-loaded", 4, 1.0),
     ],
 )
 def test_a_pool_carries_what_is_planned(name, policy, replicas, burstiness):
@@ -99,7 +111,7 @@ def test_a_pool_carries_what_is_planned(name, policy, replicas, burstiness):
 
 
 @pytest.mark.judge
-@pytest.mark.parametrize(("replicas", "burstiness"), [(4, 0.5), (12, 2.0)])
+@pytest.mark.parametrize(("replicas", "burstiness"), [(1, 1.0), (4, 0.5), (12, 2.0)])
 @pytest.mark.parametrize("policy", simulation.POLICIES)
 @pytest.mark.parametrize("name", [name for name in CASES if name != "tight"])
 def test_pools_of_every_kind(name, policy, replicas, burstiness):
@@ -113,7 +125,9 @@ def test_more_replicas_never_carry_less_each(name, policy, burstiness):
     if policy in ("random", "cache-aware") and burstiness < 1.0:
         pytest.skip("even arrivals that are spread at random are less even for each")
     rates = [planned_rps(name, policy, replicas, burstiness) for replicas in (1, 2, 3, 4, 8, 16, 64)]
-    assert all(after >= before * (1 - 1e-3) for before, after in pairwise(rates))
+    # A batch is a whole number: where some thirty requests run, one is three percent of the load.
+    step = 0.03 if "itl_p99" in CASES[name][2] else 1e-3
+    assert all(after >= before * (1 - step) for before, after in pairwise(rates))
 
 
 def test_policies_come_in_the_known_order():
