@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,13 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from planner.errors import nearest
-from planner.performance.rows import RowLoads
+from planner.performance.row_loads import PrefillSide, RowLoads, Service, configurations_of, row_loads
 from planner.planning.requests import with_utilization
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
 from planner.schema.measurement import Measurement, Pool
+from planner.schema.service_load import Burst, ClosedLoop, LargestRate, OpenArrivals, ServiceLoad, StaticBatch
 from planner.steptime.build import PreparedSpecs
 from planner.steptime.memory import max_sequences, memory_account
 from planner.steptime.model_facts import model_facts
@@ -27,6 +29,7 @@ UNNAMED = "unnamed"
 """Overheads of tables that name no engine; memory and limits are those of the next name."""
 UNNAMED_ENGINE = "vllm"
 _TP = (1, 2, 4, 8)
+_FORMAT_IN_NAME = re.compile(r"(?i)-(fp8|nvfp4|mxfp4|awq|gptq|int4|int8)$")
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
 
@@ -39,11 +42,17 @@ class MeasuredRows:
     """Those that can."""
     configurations: tuple[Configuration, ...]
     """The first ones belong to the measurements, one each; prefill workers follow."""
-    loads: RowLoads
+    services: tuple[Service, ...]
+    """Of the measurements, one each."""
     families: tuple[str, ...]
     """Family of the model of each measurement."""
     skipped: dict[str, str] = field(default_factory=dict)
     """Id -> why not."""
+
+    @cached_property
+    def loads(self) -> RowLoads:
+        """The loads as columns."""
+        return row_loads(self.services)
 
     @cached_property
     def prepared(self) -> PreparedSpecs:
@@ -62,7 +71,7 @@ def measured_rows(
     reader = _Reader(catalog, calibration)
     kept: list[Measurement] = []
     items: list[Configuration] = []
-    workers: list[tuple[int, Configuration]] = []
+    workers: list[Configuration | None] = []
     skipped: dict[str, str] = {}
     for row in measurements:
         try:
@@ -71,14 +80,15 @@ def measured_rows(
         except Skipped as reason:
             skipped[row.id] = str(reason)
             continue
-        if prefill is not None:
-            workers.append((len(kept), prefill))
+        workers.append(prefill)
         kept.append(complete)
         items.append(item)
-    loads = reader.loads(kept, items, workers)
+    services = tuple(
+        reader.service(row, item, worker) for row, item, worker in zip(kept, items, workers, strict=True)
+    )
     family = {name: reader.family(name) for name in {row.model for row in kept}}
     families = tuple(family[row.model] for row in kept)
-    return MeasuredRows(tuple(kept), (*items, *(item for _, item in workers)), loads, families, skipped)
+    return MeasuredRows(tuple(kept), configurations_of(services), services, families, skipped)
 
 
 class _Reader:
@@ -105,6 +115,12 @@ class _Reader:
     def family(self, name: str) -> str:
         found = self.catalog.model(name)
         return found.family if found else ""
+
+    def published(self, name: str) -> str:
+        """The format of a checkpoint: its name may tell, else that of the model."""
+        found = self.catalog.model(name)
+        told = _FORMAT_IN_NAME.search(name)
+        return told.group(1) if told else found.native_format if found else ""
 
     def accelerator(self, name: str) -> Accelerator:
         found = self.catalog.accelerator(name)
@@ -191,6 +207,8 @@ class _Reader:
         """The stated format; audited runs that do not say used FP8 wherever the hardware has it."""
         if row.weights:
             return self.format(row.weights, "the weights")
+        if row.published_format:
+            return self.format(self.published(row.model), "the weights")
         native = self.accelerator(row.gpu).compute.native
         return self.formats["fp8" if "fp8" in native else "bf16"]
 
@@ -209,7 +227,7 @@ class _Reader:
             raise Skipped("the number of GPUs is not stated")
         if tp and ranks > 1 and tp * ranks * pp > gpus and tp % ranks == 0:
             tp //= ranks  # engines that count attention ranks inside the tensor-parallel degree
-        if not tp and row.kind in ("offline", "server-slo") and ranks == 1:
+        if not tp and row.kind in ("offline", "server-slo", "open-loop") and ranks == 1:
             tp = self._smallest(base, row, gpus)
         tp = tp or max(gpus // (pp * ranks), 1)
         if tp * pp * ranks > gpus:
@@ -253,45 +271,46 @@ class _Reader:
 
     # -- loads --------------------------------------------------------------------------------------------
 
-    def loads(
-        self,
-        rows: Sequence[Measurement],
-        items: Sequence[Configuration],
-        workers: Sequence[tuple[int, Configuration]],
-    ) -> RowLoads:
-        """Columns of the loads of all rows."""
+    def service(self, row: Measurement, item: Configuration, prefill: Configuration | None) -> Service:
+        """The row as a service under its load."""
         # Workers of disaggregated serving share one queue: no replicas, however many GPUs.
-        replicas = np.array(
-            [
-                1 if row.disaggregated else max(row.gpus // item.gpus, 1)
-                for row, item in zip(rows, items, strict=True)
-            ]
-        )
-        requests = np.array([row.requests or math.inf for row in rows], dtype=np.float64)
-        prefill_row = np.full(len(rows), -1, dtype=np.intp)
-        batched = np.zeros(len(rows))
-        for place, (index, worker) in enumerate(workers):
-            prefill_row[index], batched[index] = len(rows) + place, worker.batched_tokens
-        return RowLoads(
-            kind=np.array([row.kind for row in rows]),
-            engine=tuple(item.engine.id for item in items),
-            input_tokens=np.array([row.input_tokens for row in rows], dtype=np.float64),
-            output_tokens=np.array([row.output_tokens for row in rows], dtype=np.float64),
-            requests=requests / replicas,
-            replicas=replicas.astype(np.float64),
-            held_answer_fraction=np.array([self._held(item) for item in items], dtype=np.float64),
-            speculative=np.array([float(row.speculation == "on") for row in rows]),
-            equal_lengths=np.array([float(row.equal_lengths) for row in rows]),
-            alone=np.array([float(row.whole_batch_prompt) for row in rows]),
-            prefill_row=prefill_row,
-            prefill_workers=np.array([float(row.prefill.workers) for row in rows]),
-            prefill_batched_tokens=batched,
-            decode_workers=np.array([float(max(row.decode.workers, 1)) for row in rows]),
+        replicas = 1 if row.disaggregated else max(row.gpus // item.gpus, 1)
+        side = None
+        if prefill is not None:
+            side = PrefillSide(prefill, row.prefill.workers, max(row.decode.workers, 1))
+        spread = self.judgement["length_log_sigma"].value
+        return Service(
+            item=item,
+            load=load_of(row),
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            held_answer_fraction=self._held(item),
+            replicas=replicas,
+            input_log_sigma=spread,
+            output_log_sigma=spread,
+            speculative=row.speculation == "on",
+            prefill=side,
         )
 
     def _held(self, item: Configuration) -> float:
         name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
         return float(self.judgement[f"{name}.held_answer_fraction"].value)
+
+
+def load_of(row: Measurement) -> ServiceLoad:
+    """The load of a row, in the conventions of its benchmark."""
+    requests = row.requests or math.inf
+    if row.kind == "open-loop":
+        return OpenArrivals(row.rate_rps, requests=int(row.run_requests))
+    if row.kind == "server-slo":
+        stated = {"ttft_p99": row.ttft_limit_ms, "tpot_p99": row.tpot_limit_ms}
+        return LargestRate({name: limit / 1e3 for name, limit in stated.items() if limit})
+    if row.kind == "burst":
+        return Burst(int(row.requests))
+    if row.kind in ("closed-loop", "offline"):
+        clients = requests if row.kind == "closed-loop" else math.inf
+        return ClosedLoop(clients, int(row.run_requests), equal_lengths=row.equal_lengths)
+    return StaticBatch(requests, row.whole_batch_prompt, row.kind == "first-token")
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:

@@ -67,6 +67,8 @@ class Measurement:
     doubtful: bool = False
     whole_batch_prompt: bool = False
     """The time to first token is that of a whole batch, without a server in front of it."""
+    published_format: bool = False
+    """Where the table states no weight format, the checkpoint was served as it is published."""
     legacy: bool = False
     """The note or the version tells of an engine generation before the present one."""
     output_tokens_per_s: float = 0.0

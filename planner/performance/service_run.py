@@ -1,0 +1,195 @@
+"""A service in a finite run: the simulation with the step times of its configuration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.performance.finite_run import RunLengths, arrivals_s, run_requests
+from planner.performance.load import PERCENTILE
+from planner.performance.replica import replicas
+from planner.performance.row_loads import Service
+from planner.performance.row_queues import mean_traffic
+from planner.performance.run_replica import Worker
+from planner.performance.run_simulation import RunPlan, RunResult, simulate
+from planner.performance.step_table import step_table
+from planner.performance.user_factors import row_factors
+from planner.physics.arrays import FloatArray
+from planner.queueing import routing
+from planner.schema.candidates import BoolArray
+from planner.schema.service_load import Burst, ClosedLoop, OpenArrivals
+from planner.schema.slo import METRICS
+from planner.steptime.build import build_specs
+from planner.steptime.memory import max_sequences, memory_account
+from planner.steptime.rates import first_token_overhead_s
+
+SEED = 20_240_607
+MOST_REQUESTS = 6_000
+"""Longer runs are simulated in one replica that gets its part of the arrivals, and without their start."""
+LIVES = 8.0
+"""Batches of requests that such a part holds at least."""
+START = 0.3
+"""Share of it that counts as its start."""
+LARGEST_BATCH = 4_096
+LEGACY_PROMPTS_APART = "vllm-legacy"
+"""The scheduler that ran prompts in steps of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Latencies of a run, by name, and what it completed."""
+
+    latency_s: dict[str, float]
+    rate_rps: float
+    """Of all replicas."""
+    output_tokens_per_s: float
+
+
+def is_simulated(service: Service, fitting: float, with_percentiles: bool) -> bool:
+    """Whether a load is a finite run of a service that is simulated.
+
+    Closed loops and bursts have formulas for their means; they are simulated for their percentiles alone, or
+    where prompts repeat each other, of which the formulas know nothing.
+    """
+    load = service.load
+    if service.prefill is not None or service.item.engine.limits.batching == "static" or not fitting >= 1.0:
+        return False
+    if isinstance(load, OpenArrivals):
+        return load.requests > 0
+    wanted = with_percentiles or service.repeats is not None
+    if isinstance(load, ClosedLoop):
+        return wanted and load.requests > 0 and math.isfinite(load.clients)
+    return wanted and isinstance(load, Burst)
+
+
+def run_of(service: Service, fitting: float, means_s: Mapping[str, float]) -> Run:
+    """The run in numbers.
+
+    Args:
+        service: with a load that `is_simulated`.
+        fitting: sequences that one replica holds.
+        means_s: what the formula of the load gives for each metric, NaN where there is none. The percentiles
+            of closed loops and bursts are scaled to these means: they are fitted to such runs.
+    """
+    part, count = _part(service, fitting)
+    run = simulate(_worker(part, fitting), _plan(part, count))
+    kept = np.arange(count) >= (round(START * count) if part is not service else 0)
+    if isinstance(service.load, ClosedLoop) and not service.load.start_burst:
+        kept &= np.arange(count) >= service.load.clients
+    return _numbers(service, run, _answers(part, count), kept if kept.any() else ~kept, means_s)
+
+
+def _part(service: Service, fitting: float) -> tuple[Service, int]:
+    """The service itself, or one replica of a long open run with its share of the arrivals."""
+    load = service.load
+    assert isinstance(load, OpenArrivals | ClosedLoop | Burst)
+    count = load.requests
+    if not isinstance(load, OpenArrivals) or count <= MOST_REQUESTS or service.repeats is not None:
+        return service, min(count, 4 * MOST_REQUESTS)
+    own = routing.replica_scv_ratio(load.routing.policy, service.replicas, load.burstiness)
+    alone = OpenArrivals(load.rate_rps / service.replicas, own, requests=count)
+    wanted = max(MOST_REQUESTS // 2, round(LIVES * min(fitting, LARGEST_BATCH)))
+    return _with(service, alone), min(max(count // service.replicas, 1), wanted)
+
+
+def _with(service: Service, load: OpenArrivals) -> Service:
+    return replace(service, load=load, replicas=1)
+
+
+def _worker(service: Service, fitting: float) -> Worker:
+    item, limits = service.item, service.item.engine.limits
+    specs = build_specs([item])
+    traffic = mean_traffic(service.input_tokens, service.output_tokens, 0.0)
+    servers = item.attention_dp * item.pp
+    running = int(min(specs.max_running[0] * item.attention_dp, service.most_sequences, LARGEST_BATCH))
+    held = service.input_tokens + service.held_answer_fraction * service.output_tokens
+    return Worker(
+        table=step_table(replicas([item], specs, traffic), 0, max(running, 1), item.batched_tokens * servers),
+        batched_tokens=item.batched_tokens * servers,
+        running=max(running, 1),
+        kv_tokens=_kv_tokens(service, held, fitting),
+        held_answer_fraction=service.held_answer_fraction,
+        prompts_apart=not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART,
+        caches=service.repeats is not None,
+    )
+
+
+def _kv_tokens(service: Service, held: float, fitting: float) -> float:
+    specs, row = build_specs([service.item]), np.zeros(1, dtype=np.intp)
+    pool = memory_account(specs, row).kv_cache_bytes
+    return float(max(max_sequences(specs, row, pool, max(held, 1.0))[0], fitting) * held)
+
+
+def _plan(service: Service, count: int) -> RunPlan:
+    load = service.load
+    assert isinstance(load, OpenArrivals | ClosedLoop | Burst)
+    tokens = RunLengths(
+        service.input_tokens, service.output_tokens, service.input_log_sigma, service.output_log_sigma
+    )
+    times: list[float] = []
+    if isinstance(load, OpenArrivals):
+        times = arrivals_s(load.rate_rps, count, load.burstiness, SEED)
+    elif isinstance(load, Burst):
+        times = [0.0] * count
+    return RunPlan(
+        requests=run_requests(tokens, service.repeats, count, SEED),
+        arrival_s=times,
+        clients=int(load.clients) if isinstance(load, ClosedLoop) else 0,
+        replicas=service.replicas,
+        policy=load.routing.policy if service.replicas > 1 else "random",
+        seed=SEED,
+    )
+
+
+def _answers(service: Service, count: int) -> FloatArray:
+    return np.array(_plan(service, count).requests.answer, dtype=np.float64)
+
+
+def _numbers(
+    service: Service, run: RunResult, answers: FloatArray, kept: BoolArray, means_s: Mapping[str, float]
+) -> Run:
+    item = service.item
+    first = row_factors([item], 0.0).first_token[0]
+    overhead_s = first_token_overhead_s(item.calibration, item.engine.id)
+    ttft_s = first * (overhead_s + run.first_s - run.sent_s)
+    after_s = run.last_s - run.first_s
+    many = kept & (answers > 1.0)
+    found = _statistics("ttft", ttft_s[kept]) | _statistics("e2e", (ttft_s + after_s)[kept])
+    if many.any():
+        found |= _statistics("tpot", after_s[many] / (answers[many] - 1.0))
+        found |= _weighted("itl", run.gap_s, run.gap_weight)
+    if not isinstance(service.load, OpenArrivals) and service.repeats is None:
+        found = _scaled(found, means_s)
+    duration_s = max(run.duration_s, 1e-9)
+    return Run(found, len(answers) / duration_s, float(answers.sum()) / duration_s)
+
+
+def _scaled(found: dict[str, float], means_s: Mapping[str, float]) -> dict[str, float]:
+    """The statistics with the means that are given."""
+    ratios = {
+        metric: means_s[metric] / found[f"{metric}_mean"] for metric in METRICS if f"{metric}_mean" in found
+    }
+    return {
+        name: value * ratio if math.isfinite(ratio := ratios[name.split("_")[0]]) else value
+        for name, value in found.items()
+    }
+
+
+def _statistics(metric: str, values: FloatArray) -> dict[str, float]:
+    found = {f"{metric}_{name}": float(np.quantile(values, rank)) for name, rank in PERCENTILE.items()}
+    return {f"{metric}_mean": float(values.mean()), **found}
+
+
+def _weighted(metric: str, values: FloatArray, weight: FloatArray) -> dict[str, float]:
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weight[order])
+    found = {
+        f"{metric}_{name}": float(
+            values[order][min(np.searchsorted(below, rank * below[-1]), order.size - 1)]
+        )
+        for name, rank in PERCENTILE.items()
+    }
+    return {f"{metric}_mean": float(values @ weight / below[-1]), **found}
