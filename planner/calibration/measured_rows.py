@@ -100,7 +100,7 @@ class _Reader:
         self.judgement = catalog.find("judgement", "measurements").parameters
         self.formats = {form.id: form for form in catalog.number_formats}
         self._facts: dict[str, ModelFacts] = {}
-        self._engines: dict[tuple[str, bool, float, int], Engine] = {}
+        self._engines: dict[tuple[str, bool, float, int, int], Engine] = {}
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -135,14 +135,15 @@ class _Reader:
         return found
 
     def engine(self, row: Measurement) -> Engine:
-        key = (row.engine, row.legacy, row.memory_fraction, row.max_running)
+        key = (row.engine, row.legacy, row.memory_fraction, row.max_running, row.least_running)
         if key not in self._engines:
             found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
             if found is None:
                 raise Skipped(self._unknown("engine", row.engine, "engines"))
             found = self._named(row, found)
-            if row.max_running:
-                found = _with_limit(found, row.max_running)
+            limit = row.max_running or (row.least_running if row.least_running > _runs(found) else 0)
+            if limit:
+                found = _with_limit(found, limit)
             if row.memory_fraction:
                 found = with_utilization(found, row.memory_fraction)
             self._engines[key] = found
@@ -311,6 +312,12 @@ def load_of(row: Measurement) -> ServiceLoad:
         clients = requests if row.kind == "closed-loop" else math.inf
         return ClosedLoop(clients, int(row.run_requests), equal_lengths=row.equal_lengths)
     return StaticBatch(requests, row.whole_batch_prompt, row.kind == "first-token")
+
+
+def _runs(engine: Engine) -> int:
+    """Sequences that an engine runs at once on the smallest device it has a limit for."""
+    modest = engine.limits.modest
+    return modest.max_running if modest else engine.limits.max_running
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:

@@ -31,8 +31,11 @@ def validate(
     answer = Answer(as_json=as_json)
     from planner.app import validate as validate_case
     from planner.calibration import accuracy as accuracy_case
+    from planner.loaders.percentile_rows import holds_percentiles
     from planner.report import json_document, validate_text
 
+    if holds_percentiles(measurements):
+        _percentiles(measurements, out, overlays, answer)
     found = validate_case.validate(measurements, overlays)
     lines = accuracy_case.error_lines(found.rows)
     if out is not None:
@@ -41,6 +44,25 @@ def validate(
     answer.give(
         lambda: json_document.encode(validate_text.document(found, lines)),
         lambda: validate_text.view(found, lines),
+    )
+    raise Exit(faults.ANSWERED)
+
+
+def _percentiles(measurements: Path, out: Path | None, overlays: tuple[Path, ...], answer: Answer) -> None:
+    """The same for a table of runs with percentiles."""
+    from planner.app import percentile_scores
+    from planner.calibration import percentile_errors
+    from planner.report import json_document, percentile_text
+
+    found = percentile_scores.validate_percentiles(measurements, overlays)
+    lines = percentile_errors.percentile_error_lines(found.rows)
+    order = percentile_errors.router_order(found.rows)
+    if out is not None:
+        write_whole(out, percentile_text.encode(found))
+        message(f"planner: wrote {out}")
+    answer.give(
+        lambda: json_document.encode(percentile_text.document(found, lines, order)),
+        lambda: percentile_text.view(found, lines, order),
     )
     raise Exit(faults.ANSWERED)
 

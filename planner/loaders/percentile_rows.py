@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import get_args
 
-from planner.errors import Fault
-from planner.loaders.csv_table import Cells
-from planner.loaders.measurements import is_legacy
+from planner.errors import Fault, InputError, input_error
+from planner.loaders.csv_table import Cells, header_faults, read_table
+from planner.loaders.measurements import MAX_FAULTS, is_legacy, repeated
 from planner.schema.measurement import Kind, Measurement
 from planner.schema.percentiles import METRICS, NUMBERS, LengthKind, PercentileRow, SharedPrompts
 from planner.schema.routing import RoutingPolicy
@@ -37,17 +38,44 @@ _REASONS = (
     (r"decode steps per (?:scheduler )?call", "tokens come in groups: several decode steps a call"),
     (r"streaming interval|chunks of \d+ tokens", "tokens come in groups: several in one chunk"),
     (r"speculative decoding|accept_length", "speculative decoding"),
+    (r"marked experimental", "software that its own source marks as experimental"),
     (r"medians give far fewer in flight", "its own numbers disagree (Little's law)"),
 )
 """What a note says of numbers that mean something else than they do elsewhere."""
 _PRESENT_SINCE = {"tensorrt-llm": "2025-09-24", "vllm": "2025-01-27"}
 """Release of the first version of an engine's present generation."""
 _CONSTANT = 0.0
+EXPECTED = f"a table of runs with percentiles (CSV) with the columns {', '.join(NEEDED)}"
 
 
-def is_percentiles(header: tuple[str, ...] | list[str]) -> bool:
-    """Whether a header is that of this layout: percentiles of TTFT, and a kind of load."""
+def holds_percentiles(path: Path) -> bool:
+    """Whether the header of a table is that of this layout: percentiles of TTFT, and a kind of load.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
+    _, header = read_table(path, EXPECTED)[0]
     return "load_kind" in header and any(name.startswith("ttft_p") for name in header)
+
+
+def read_percentiles(path: Path) -> tuple[PercentileRow, ...]:
+    """The rows of a table, in its order.
+
+    Raises:
+        InputError: unknown or missing columns, bad cells, repeated ids; all at once.
+    """
+    lines = read_table(path, EXPECTED)
+    where, header = lines[0]
+    faults = header_faults(where, header, COLUMNS, NEEDED)
+    if faults:
+        raise InputError(faults)
+    rows = [percentile_row(Cells(place, header, cells, faults)) for place, cells in lines[1:]]
+    faults += repeated([row.measured for row in rows])
+    if faults:
+        raise InputError(faults[:MAX_FAULTS])
+    if not rows:
+        raise input_error(where, "", "a header without rows", "at least one run")
+    return tuple(rows)
 
 
 def percentile_row(cells: Cells) -> PercentileRow:
@@ -81,7 +109,7 @@ def percentile_row(cells: Cells) -> PercentileRow:
         rate_rps=rate,
         max_running=_number(r"max_num_seqs[ =]+(\d+)", note),
         doubtful=cells.text("quality") == "C",
-        published_format=True,
+        published_format=not re.search(r"not the quanti[sz]ed engine", note),
         legacy=_is_legacy(engine, version, cells.text("date")),
         output_tokens_per_s=cells.number("output_tok_s"),
         ttft_ms=cells.number("ttft_mean_ms"),
@@ -102,7 +130,7 @@ def percentile_row(cells: Cells) -> PercentileRow:
         output_kind=_lengths(cells, "osl_kind"),
         prompts=_prompts(cells),
         prefix_cache=cells.text("prefix_cache") != "off",
-        skipped=_reason(cells, note),
+        doubt=_reason(cells, note),
         observed_ms={name: value for name in NUMBERS if (value := cells.number(f"{name}_ms")) > 0.0},
     )
 
@@ -126,6 +154,8 @@ def _reason(cells: Cells, note: str) -> str:
         return "graded C by the table: survivors, pooled loads, coarse rounding or speculation"
     if cells.text("router") and policy_of(cells.text("router")) is None:
         return "a router that is not known"
+    if re.search(r"growing history|multi-turn", cells.text("dataset")) and not cells.text("prefix_share"):
+        return "conversations that grow, without the share of their prompts that is found again"
     if cells.text("burstiness") == "trace":
         return "arrivals of a trace that is not in the table"
     return next((reason for pattern, reason in _REASONS if re.search(pattern, note.casefold())), "")

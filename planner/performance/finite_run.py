@@ -37,6 +37,11 @@ class Repeats:
     prompts_per_group: int
     """Distinct prompts of a group; they are sent again when all were sent."""
 
+    @property
+    def distinct(self) -> int:
+        """Different prompts; a run before this one has sent them all."""
+        return self.groups * self.prompts_per_group
+
 
 def run_requests(tokens: RunLengths, repeats: Repeats | None, count: int, seed: int) -> Requests:
     """So many requests."""
@@ -45,9 +50,8 @@ def run_requests(tokens: RunLengths, repeats: Repeats | None, count: int, seed: 
     answer = _lengths(tokens.output_tokens, tokens.output_log_sigma, count, random)
     group, again, shared = [-1] * count, [-1] * count, 0
     if repeats is not None:
-        distinct = repeats.groups * repeats.prompts_per_group
-        order = random.permutation(distinct)
-        again = [int(order[place % distinct]) for place in range(count)]
+        order = random.permutation(repeats.distinct)
+        again = [int(order[place % repeats.distinct]) for place in range(count)]
         group = [place // repeats.prompts_per_group for place in again]
         shared = round(repeats.share * tokens.input_tokens)
     return Requests(prompt.tolist(), answer.tolist(), group, shared, again)

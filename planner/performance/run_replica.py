@@ -21,8 +21,8 @@ class Worker:
     """Sequences at once at most."""
     kv_tokens: float
     """Tokens that the cache holds."""
-    held_answer_fraction: float
-    """Share of an answer for which a request takes its place in the cache."""
+    reserves_answer: bool
+    """A request takes the place of its whole answer when it is admitted; else answers grow into the cache."""
     prompts_apart: bool
     """Prompts run in steps of their own, and decoding waits."""
     caches: bool
@@ -65,11 +65,18 @@ class RunReplica:
     """Step and request of every answer in progress: a heap."""
     cache: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
     cached: int = 0
+    """Tokens of it."""
+    pinned: int = 0
+    """Of these, what requests in progress begin with."""
+    pins: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Requests in progress that begin with what the cache holds."""
     step: int = 0
     held: float = 0.0
     """Tokens that decoding requests read."""
+    prompts: int = 0
+    """Of these, prompts."""
     taken: float = 0.0
-    """All of them."""
+    """All of `places`."""
     begins_s: float = 0.0
     until_s: float = math.inf
     """End of the step, or of the steps, in progress; infinite while idle."""
@@ -181,9 +188,9 @@ class RunReplica:
         self.last_s[index] = now_s
         prompt, answer = self.requests.prompt[index], self.requests.answer[index]
         self.held -= prompt + answer
+        self.prompts -= prompt
         self.taken -= self.places.pop(index)
-        if self.requests.again[index] >= 0 or self.requests.group[index] >= 0:
-            self._keep(("answer", index), answer)
+        self._pin(index, -1)
         return index
 
     def _first(self, index: int, now_s: float) -> list[int]:
@@ -193,7 +200,10 @@ class RunReplica:
         self.first_s[index] = now_s
         prompt, answer = self.requests.prompt[index], self.requests.answer[index]
         self._remember(index)
+        if self.worker.caches:
+            self._share(index)
         self.held += prompt + 1
+        self.prompts += prompt
         if answer <= 1:
             self.held += answer - 1
             return [self._ended(index, now_s)]
@@ -204,13 +214,17 @@ class RunReplica:
 
     def _takes(self, index: int) -> float:
         own = self.requests.prompt[index] - self.matched_tokens(index)
-        return own + self.worker.held_answer_fraction * self.requests.answer[index]
+        return own + (self.requests.answer[index] if self.worker.reserves_answer else 0)
+
+    def _used(self) -> float:
+        """Tokens of the cache that requests have to themselves, with their answers up to now."""
+        return self.taken if self.worker.reserves_answer else self.taken + self.held - self.prompts
 
     def _room(self, index: int) -> bool:
         inside = len(self.ends) + len(self.prefilling)
         if inside >= self.worker.running:
             return False
-        return inside == 0 or self.taken + self._takes(index) <= self.worker.kv_tokens
+        return inside == 0 or self._used() + self.pinned + self._takes(index) <= self.worker.kv_tokens
 
     def _admit(self) -> None:
         """Requests for which there is room, while the step has tokens left."""
@@ -223,7 +237,7 @@ class RunReplica:
             self.prefilling.append(index)
             self.taken += self.places[index]
             budget -= self.left[index]
-            self._touch(index)
+            self._pin(index, 1)
         self._evict()
 
     def _chunks(self) -> list[tuple[int, int]]:
@@ -252,10 +266,16 @@ class RunReplica:
 
     # -- the prefix cache ---------------------------------------------------------------------------------
 
-    def _touch(self, index: int) -> None:
+    def _pin(self, index: int, number: int) -> None:
+        """Requests in progress read their prefixes: these stay."""
+        if not self.worker.caches:
+            return
         for key in (("group", self.requests.group[index]), ("own", self.requests.again[index])):
+            before = self.pins.get(key, 0)
+            self.pins[key] = before + number
             if key in self.cache:
                 self.cache.move_to_end(key)
+                self.pinned += self.cache[key] * (bool(before + number) - bool(before))
 
     def _remember(self, index: int) -> None:
         if not self.worker.caches:
@@ -267,17 +287,28 @@ class RunReplica:
         if own >= 0:
             self._keep(("own", own), max(self.requests.prompt[index] - shared, 1))
 
+    def _share(self, index: int) -> None:
+        """What of a prompt is in the cache now is no longer the request's own."""
+        own = self._takes(index)
+        self.taken += own - self.places[index]
+        self.places[index] = own
+
     def _keep(self, key: tuple[str, int], tokens: int) -> None:
         if not self.worker.caches:
             return
         if key not in self.cache:
             self.cached += tokens
+            self.pinned += tokens if self.pins.get(key, 0) else 0
         self.cache[key] = tokens
         self.cache.move_to_end(key)
         self._evict()
 
     def _evict(self) -> None:
         """Forget what was used longest ago until the requests have their room."""
-        while self.cache and self.cached > max(self.worker.kv_tokens - self.taken, 0.0):
-            _, tokens = self.cache.popitem(last=False)
-            self.cached -= tokens
+        room = max(self.worker.kv_tokens - self._used(), 0.0)
+        if self.cached <= room:
+            return
+        for key in [key for key in self.cache if not self.pins.get(key, 0)]:
+            self.cached -= self.cache.pop(key)
+            if self.cached <= room:
+                return

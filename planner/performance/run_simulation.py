@@ -36,6 +36,8 @@ class RunPlan:
     policy: str
     """Of `planner.schema.routing`."""
     seed: int
+    before: int = 0
+    """Requests at the beginning that fill the caches: their gaps do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,6 @@ class RunResult:
     last_s: FloatArray
     gap_s: FloatArray
     gap_weight: FloatArray
-
-    @property
-    def duration_s(self) -> float:
-        """From the first request to the last token."""
-        return float(self.last_s.max() - self.sent_s.min())
 
 
 def simulate(worker: Worker, plan: RunPlan) -> RunResult:
@@ -69,7 +66,7 @@ class _Run:
         self.replicas = [RunReplica(*shared) for _ in range(plan.replicas)]
         self.random = np.random.default_rng(plan.seed)
         self.ends: list[tuple[float, int, int]] = []
-        self.sent = 0
+        self.sent, self.counted = 0, not plan.before
 
     def result(self) -> RunResult:
         """Send everything, then wait for the last answer."""
@@ -81,6 +78,9 @@ class _Run:
             if not self.ends or next_s <= self.ends[0][0]:
                 self._send(next_s)
                 continue
+            if self.sent > self.plan.before and not self.counted:
+                self.gaps.clear()
+                self.counted = True
             now_s, place, version = heapq.heappop(self.ends)
             replica = self.replicas[place]
             if version != replica.version:

@@ -18,12 +18,13 @@ from planner.performance.row_loads import RowLoads, Service, configurations_of, 
 from planner.performance.row_queues import Alike, alike
 from planner.performance.rows import RowPredictions, predict_rows
 from planner.performance.service_result import EVERY_LATENCY, ServiceResult
-from planner.performance.service_run import is_simulated, run_of
+from planner.performance.service_run import is_simulated, request_overhead_s, run_of
 from planner.performance.user_factors import row_factors
 from planner.physics.arrays import FloatArray
 from planner.schema.service_load import ClosedLoop, LargestRate, OpenArrivals
 from planner.schema.slo import METRICS
 from planner.steptime.build import build_specs
+from planner.steptime.rates import first_token_overhead_s
 
 _PER_TOKEN = ("itl", "tpot")
 _ALMOST_ALL = 0.999
@@ -95,9 +96,22 @@ def _take_open(result: ServiceResult, services: Sequence[Service]) -> None:
         rates = np.array([_rate_rps(services[row]) for row in rows])
         load = group.at_rates(rates, False, EVERY_LATENCY)
         _take_load(result, rows, load, group)
+        _hand_in(result, rows, group)
         most = group.at_rates(np.full(rates.shape, np.inf), True, ("itl_mean",))
         result.carried_rps[rows] = load.rate_rps
         result.utilization[rows] = np.minimum(load.rate_rps / most.rate_rps, 1.0)
+
+
+def _hand_in(result: ServiceResult, rows: list[int], group: Alike) -> None:
+    """What is in front of the engine under open arrivals, in place of that of closed loops."""
+    items = [service.item for service in group.services]
+    first = row_factors(items, 0.0).first_token
+    more_s = [
+        request_overhead_s(item) - first_token_overhead_s(item.calibration, item.engine.id) for item in items
+    ]
+    for name, values in result.latency_s.items():
+        if name.startswith(("ttft", "e2e")):
+            values[rows] += first * np.array(more_s)
 
 
 def _rate_rps(service: Service) -> float:

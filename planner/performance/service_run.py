@@ -20,17 +20,20 @@ from planner.performance.user_factors import row_factors
 from planner.physics.arrays import FloatArray
 from planner.queueing import routing
 from planner.schema.candidates import BoolArray
+from planner.schema.configuration import Configuration
 from planner.schema.service_load import Burst, ClosedLoop, OpenArrivals
 from planner.schema.slo import METRICS
 from planner.steptime.build import build_specs
 from planner.steptime.memory import max_sequences, memory_account
-from planner.steptime.rates import first_token_overhead_s
+from planner.steptime.rates import first_token_overhead_s, parameter
 
 SEED = 20_240_607
 MOST_REQUESTS = 6_000
 """Longer runs are simulated in one replica that gets its part of the arrivals, and without their start."""
 LIVES = 8.0
 """Batches of requests that such a part holds at least."""
+PAUSE_S = 1e7
+"""Between the run that fills the caches and the one that counts."""
 START = 0.3
 """Share of it that counts as its start."""
 LARGEST_BATCH = 4_096
@@ -75,11 +78,15 @@ def run_of(service: Service, fitting: float, means_s: Mapping[str, float]) -> Ru
             of closed loops and bursts are scaled to these means: they are fitted to such runs.
     """
     part, count = _part(service, fitting)
-    run = simulate(_worker(part, fitting), _plan(part, count))
-    kept = np.arange(count) >= (round(START * count) if part is not service else 0)
+    before = part.repeats.distinct if part.repeats is not None else 0
+    plan = _plan(part, before, count)
+    run = simulate(_worker(part, fitting), plan)
+    place = np.arange(before + count)
+    kept = place >= before + (round(START * count) if part is not service else 0)
     if isinstance(service.load, ClosedLoop) and not service.load.start_burst:
-        kept &= np.arange(count) >= service.load.clients
-    return _numbers(service, run, _answers(part, count), kept if kept.any() else ~kept, means_s)
+        kept &= place >= before + service.load.clients
+    answers = np.array(plan.requests.answer, dtype=np.float64)
+    return _numbers(service, run, answers, kept if kept.any() else place >= before, means_s)
 
 
 def _part(service: Service, fitting: float) -> tuple[Service, int]:
@@ -111,7 +118,7 @@ def _worker(service: Service, fitting: float) -> Worker:
         batched_tokens=item.batched_tokens * servers,
         running=max(running, 1),
         kv_tokens=_kv_tokens(service, held, fitting),
-        held_answer_fraction=service.held_answer_fraction,
+        reserves_answer=service.held_answer_fraction >= 1.0,
         prompts_apart=not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART,
         caches=service.repeats is not None,
     )
@@ -123,7 +130,8 @@ def _kv_tokens(service: Service, held: float, fitting: float) -> float:
     return float(max(max_sequences(specs, row, pool, max(held, 1.0))[0], fitting) * held)
 
 
-def _plan(service: Service, count: int) -> RunPlan:
+def _plan(service: Service, before: int, count: int) -> RunPlan:
+    """The run, and before it one that fills the caches and ends."""
     load = service.load
     assert isinstance(load, OpenArrivals | ClosedLoop | Burst)
     tokens = RunLengths(
@@ -131,21 +139,20 @@ def _plan(service: Service, count: int) -> RunPlan:
     )
     times: list[float] = []
     if isinstance(load, OpenArrivals):
-        times = arrivals_s(load.rate_rps, count, load.burstiness, SEED)
+        times = arrivals_s(load.rate_rps, before, load.burstiness, SEED + 1) if before else []
+        since = PAUSE_S if before else 0.0
+        times += [since + at for at in arrivals_s(load.rate_rps, count, load.burstiness, SEED)]
     elif isinstance(load, Burst):
-        times = [0.0] * count
+        times = [0.0] * before + [PAUSE_S if before else 0.0] * count
     return RunPlan(
-        requests=run_requests(tokens, service.repeats, count, SEED),
+        requests=run_requests(tokens, service.repeats, before + count, SEED),
         arrival_s=times,
         clients=int(load.clients) if isinstance(load, ClosedLoop) else 0,
         replicas=service.replicas,
         policy=load.routing.policy if service.replicas > 1 else "random",
         seed=SEED,
+        before=before,
     )
-
-
-def _answers(service: Service, count: int) -> FloatArray:
-    return np.array(_plan(service, count).requests.answer, dtype=np.float64)
 
 
 def _numbers(
@@ -153,7 +160,7 @@ def _numbers(
 ) -> Run:
     item = service.item
     first = row_factors([item], 0.0).first_token[0]
-    overhead_s = first_token_overhead_s(item.calibration, item.engine.id)
+    overhead_s = request_overhead_s(item)
     ttft_s = first * (overhead_s + run.first_s - run.sent_s)
     after_s = run.last_s - run.first_s
     many = kept & (answers > 1.0)
@@ -163,8 +170,14 @@ def _numbers(
         found |= _weighted("itl", run.gap_s, run.gap_weight)
     if not isinstance(service.load, OpenArrivals) and service.repeats is None:
         found = _scaled(found, means_s)
-    duration_s = max(run.duration_s, 1e-9)
-    return Run(found, len(answers) / duration_s, float(answers.sum()) / duration_s)
+    duration_s = max(float(run.last_s[kept].max() - run.sent_s[kept].min()), 1e-9)
+    return Run(found, float(kept.sum()) / duration_s, float(answers[kept].sum()) / duration_s)
+
+
+def request_overhead_s(item: Configuration) -> float:
+    """In front of the engine, where requests come one by one: closed loops of benchmarks have more."""
+    own = first_token_overhead_s(item.calibration, item.engine.id)
+    return min(own, parameter(item.calibration, "request_overhead_s"))
 
 
 def _scaled(found: dict[str, float], means_s: Mapping[str, float]) -> dict[str, float]:

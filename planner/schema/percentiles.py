@@ -49,7 +49,44 @@ class PercentileRow:
     prompts: SharedPrompts | None
     """None: every prompt is new."""
     prefix_cache: bool
-    skipped: str
-    """Why the table itself does not want it scored; else empty."""
+    doubt: str
+    """Why its numbers mean something else than those of other rows: predicted, and not scored; else empty."""
     observed_ms: Mapping[str, float] = field(default_factory=dict)
     """By name of `NUMBERS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedPercentiles:
+    """One row with what the planner says about it."""
+
+    row: PercentileRow
+    load: str
+    """The load in words."""
+    classes: tuple[str, ...]
+    """Kind of model, load, router, accelerator, engine, whether the pair is known."""
+    skipped: str
+    """Why there is no prediction; empty where there is one."""
+    ms: Mapping[str, float] = field(default_factory=dict)
+    """By name of `NUMBERS`, and ``ttft_mean`` and so on."""
+    output_tokens_per_s: float | None = None
+
+    @property
+    def scored(self) -> bool:
+        """Whether its errors count."""
+        return not self.skipped and not self.row.doubt
+
+
+@dataclass(frozen=True, slots=True)
+class RouterOrder:
+    """Runs of one source that differ in the router alone: whether the predicted order is the measured one."""
+
+    pairs: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class PercentileValidation:
+    """A whole table."""
+
+    rows: tuple[PredictedPercentiles, ...]
+    calibration: str
