@@ -9,7 +9,7 @@ from pathlib import Path
 from planner.app.validate import NO_MEMORY
 from planner.calibration.percentile_services import PercentileServices, percentile_services
 from planner.loaders.catalog import load_catalog
-from planner.loaders.percentile_rows import read_percentiles
+from planner.loaders.percentile_rows import holds_percentiles, read_percentiles
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
 from planner.schema.catalog import Calibration
@@ -35,6 +35,19 @@ def validate_percentiles(path: Path, overlays: tuple[Path, ...] = ()) -> Percent
     rows = read_percentiles(path)
     catalog = load_catalog(overlays)
     return predict_percentiles(rows, catalog, catalog.calibration)
+
+
+def of_folder(
+    folder: Path, overlays: tuple[Path, ...], calibration: Calibration
+) -> PercentileValidation | None:
+    """The rows of every table with percentiles in a folder, under a calibration; None without a table.
+
+    Raises:
+        InputError: a table that cannot be read.
+    """
+    tables = [path for path in sorted(folder.glob("*.csv")) if holds_percentiles(path)]
+    rows = [row for path in tables for row in read_percentiles(path)]
+    return predict_percentiles(rows, load_catalog(overlays), calibration) if rows else None
 
 
 def predict_percentiles(

@@ -59,8 +59,12 @@ def encode(
     calibration: Calibration,
     points: Points,
     losses: tuple[Sequence[ChoiceLoss], Sequence[ChoiceLoss]] = ((), ()),
+    percentiles: Sequence[str] = (),
 ) -> bytes:
-    """The page; the losses of choices are those of the calibration, and with each pair left out."""
+    """The page; the losses of choices are those of the calibration, and with each pair left out.
+
+    ``percentiles`` are the lines of `planner.report.percentile_page`.
+    """
     record = calibration.fit
     assert record is not None, "a fitted calibration carries its record"
     lines = [
@@ -105,6 +109,7 @@ def encode(
         "## Not covered",
         "",
         *(f"- {line}" for line in _UNCOVERED),
+        *percentiles,
     ]
     return ("\n".join(lines) + "\n").encode()
 
