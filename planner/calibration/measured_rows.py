@@ -32,6 +32,8 @@ _TP = (1, 2, 4, 8)
 _FORMAT_IN_NAME = re.compile(r"(?i)-(fp8|nvfp4|mxfp4|awq|gptq|int4|int8)$")
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
+_HELD = 0.8
+"""And this share of what it had in flight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,7 @@ class _Reader:
         self.judgement = catalog.find("judgement", "measurements").parameters
         self.formats = {form.id: form for form in catalog.number_formats}
         self._facts: dict[str, ModelFacts] = {}
-        self._engines: dict[tuple[str, bool, float, int, int], Engine] = {}
+        self._engines: dict[tuple[str, bool, float, int, float], Engine] = {}
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -135,13 +137,13 @@ class _Reader:
         return found
 
     def engine(self, row: Measurement) -> Engine:
-        key = (row.engine, row.legacy, row.memory_fraction, row.max_running, row.least_running)
+        key = (row.engine, row.legacy, row.memory_fraction, row.max_running, row.in_flight)
         if key not in self._engines:
             found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
             if found is None:
                 raise Skipped(self._unknown("engine", row.engine, "engines"))
             found = self._named(row, found)
-            limit = row.max_running or (row.least_running if row.least_running > _runs(found) else 0)
+            limit = row.max_running or _raised(found, row)
             if limit:
                 found = _with_limit(found, limit)
             if row.memory_fraction:
@@ -244,9 +246,8 @@ class _Reader:
             specs = PreparedSpecs([item]).specs()
             rows = np.zeros(1, dtype=np.intp)
             pool = memory_account(specs, rows).kv_cache_bytes
-            if (
-                max_sequences(specs, rows, pool, row.input_tokens + row.output_tokens)[0]
-                >= _COMFORT_SEQUENCES
+            if max_sequences(specs, rows, pool, row.input_tokens + row.output_tokens)[0] >= max(
+                _COMFORT_SEQUENCES, _HELD * row.in_flight * tp / gpus
             ):
                 return tp
         return 0
@@ -314,10 +315,13 @@ def load_of(row: Measurement) -> ServiceLoad:
     return StaticBatch(requests, row.whole_batch_prompt, row.kind == "first-token")
 
 
-def _runs(engine: Engine) -> int:
-    """Sequences that an engine runs at once on the smallest device it has a limit for."""
+def _raised(engine: Engine, row: Measurement) -> int:
+    """The limit on sequences of a run that had more of them in flight than the engine's own limit; else 0."""
     modest = engine.limits.modest
-    return modest.max_running if modest else engine.limits.max_running
+    own = modest.max_running if modest else engine.limits.max_running
+    replicas = max(row.gpus // max(row.tp * max(row.pp, 1), 1), 1)
+    inside = math.ceil(row.in_flight / replicas) if row.tp else 0
+    return inside if inside > own else 0
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:

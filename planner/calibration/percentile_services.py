@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -30,6 +29,11 @@ LONG_RUN = 5_000
 """Requests from which on a run that kept up is long against its start."""
 
 
+START_UP = "a lower rate of its ladder with slower first tokens than a higher one: its start-up is in it"
+_SLOWER = 2.0
+"""Times of first tokens beyond which a lower rate is slower than a higher one."""
+
+
 @dataclass(frozen=True, eq=False)
 class PercentileServices:
     """Rows that can be predicted, with the reasons of those that cannot."""
@@ -45,6 +49,7 @@ def percentile_services(
     rows: Sequence[PercentileRow], catalog: Catalog, calibration: Calibration
 ) -> PercentileServices:
     """Resolve every row."""
+    rows = _with_start_up(rows)
     found = measured_rows([_layout(row) for row in rows], catalog, calibration)
     by_id = {row.measured.id: row for row in rows}
     judgement = catalog.find("judgement", "measurements").parameters
@@ -71,18 +76,45 @@ def _larger(item: Configuration) -> Configuration:
     return replace(item, engine=with_utilization(item.engine, share))
 
 
+def _with_start_up(rows: Sequence[PercentileRow]) -> tuple[PercentileRow, ...]:
+    """The rows, those in doubt whose ladder of rates shows a server that was not warm yet."""
+    ladders: dict[tuple[object, ...], list[PercentileRow]] = {}
+    for row in rows:
+        if row.measured.kind == "open-loop" and "ttft_p50" in row.observed_ms:
+            ladders.setdefault(_ladder(row), []).append(row)
+    cold = {
+        row.measured.id
+        for ladder in ladders.values()
+        for row in ladder
+        if any(
+            row.measured.rate_rps < other.measured.rate_rps
+            and row.observed_ms["ttft_p50"] > _SLOWER * other.observed_ms["ttft_p50"]
+            for other in ladder
+        )
+    }
+    return tuple(
+        replace(row, doubt=row.doubt or START_UP) if row.measured.id in cold else row for row in rows
+    )
+
+
+def _ladder(row: PercentileRow) -> tuple[object, ...]:
+    measured = row.measured
+    software = (measured.engine, measured.engine_version, measured.weights, measured.max_running)
+    where = (row.source.split("@")[0], measured.model, measured.gpu, measured.gpus, measured.tp)
+    return (*where, *software, row.router, row.input_kind, measured.input_tokens)
+
+
 def _layout(row: PercentileRow) -> Measurement:
-    """The row with the limit on running sequences that it must have had.
+    """The row with its requests in flight, from which limits and layouts that are not stated follow.
 
     By Little's law its throughput times its end-to-end time were in flight; a run that had more in flight
     than the engine runs by default was started with another limit.
     """
     measured = row.measured
     e2e_s = row.observed_ms.get("e2e_p50", 0.0) / 1e3
-    inside = row.completed_rps * e2e_s / max(row.replicas, 1)
-    if measured.max_running or measured.kind != "open-loop" or not row.replicas:
+    if measured.kind != "open-loop":
         return measured
-    return replace(measured, least_running=math.ceil(inside))
+    return replace(measured, in_flight=row.completed_rps * e2e_s)
 
 
 def _service(
@@ -93,13 +125,19 @@ def _service(
         service,
         load=_load(row, measured, Routing(row.policy or "round-robin", replicas)),
         replicas=replicas,
-        input_log_sigma=_sigma(judgement, "input", row.input_kind),
-        output_log_sigma=_sigma(judgement, "output", row.output_kind),
+        input_log_sigma=_sigma(judgement, "input", row.input_kind, row, service),
+        output_log_sigma=_sigma(judgement, "output", row.output_kind, row, service),
         repeats=_repeats(row) if row.prefix_cache else None,
     )
 
 
-def _sigma(judgement: dict[str, Parameter], side: str, kind: str) -> float:
+def _sigma(
+    judgement: dict[str, Parameter], side: str, kind: str, row: PercentileRow, service: Service
+) -> float:
+    """By the kind of the distribution; of audited benchmarks, whose tables state no prompts, by data set."""
+    known = judgement.get(f"{side}_log_sigma.{service.item.model.id}")
+    if known is not None and not row.measured.input_tokens:
+        return float(known.value)
     return float(judgement[f"{side}_log_sigma.{kind}"].value)
 
 

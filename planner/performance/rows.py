@@ -71,7 +71,6 @@ def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) ->
         (_static_batch, loads.kind == "static-batch"),
         (_closed_loop, (loads.kind == "closed-loop") & ~disaggregated),
         (_closed_loop, loads.kind == "offline"),
-        (_burst, loads.kind == "burst"),
         (_two_stations, (loads.kind == "closed-loop") & disaggregated),
     )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -235,31 +234,6 @@ def _closed_loop(group: _Group) -> Numbers:
         fixed_s=group.overhead_s,
         full_s=loop.full_s,
     )
-
-
-def _burst(group: _Group) -> Numbers:
-    """All requests sent at once: every prompt is prefilled once, and answers decode in waves.
-
-    ``T = N S + (N / B) OSL t_step(B)`` with ``B = min(N, fitting)``. Requests are admitted over
-    ``T - OSL t_step``; the mean one waits half of that.
-
-    Assumes: nearly equal lengths; the last wave is as full as the others.
-    """
-    inside = np.minimum(group.requests, group.fitting)
-    step_s = group.decode_s(inside)
-    answer_s = group.output_tokens * step_s
-    prompts_s = group.requests / inside * group.prefill_s(inside)
-    elapsed_s = prompts_s + group.requests / inside * answer_s
-    admitted_s = elapsed_s - answer_s
-    ttft_s = group.overhead_s + admitted_s / 2.0
-    rate = group.replicas * group.requests * group.output_tokens / elapsed_s
-    share = np.where(group.requests > inside, inside / group.requests, 1.0)
-    tpot_s = np.where(
-        group.requests > inside,
-        share * elapsed_s / group.output_tokens,
-        (elapsed_s - admitted_s / 2.0) / group.output_tokens,
-    )
-    return _numbers(rate, ttft_s, tpot_s, decoding=inside, fixed_s=group.overhead_s)
 
 
 def _two_stations(group: _Group) -> Numbers:

@@ -21,7 +21,7 @@ from planner.performance.service_result import EVERY_LATENCY, ServiceResult
 from planner.performance.service_run import is_simulated, request_overhead_s, run_of
 from planner.performance.user_factors import row_factors
 from planner.physics.arrays import FloatArray
-from planner.schema.service_load import ClosedLoop, LargestRate, OpenArrivals
+from planner.schema.service_load import Burst, ClosedLoop, LargestRate, OpenArrivals
 from planner.schema.slo import METRICS
 from planner.steptime.build import build_specs
 from planner.steptime.rates import first_token_overhead_s
@@ -107,7 +107,9 @@ def _hand_in(result: ServiceResult, rows: list[int], group: Alike) -> None:
     items = [service.item for service in group.services]
     first = row_factors(items, 0.0).first_token
     more_s = [
-        request_overhead_s(item) - first_token_overhead_s(item.calibration, item.engine.id) for item in items
+        request_overhead_s(service.item, service.input_tokens)
+        - first_token_overhead_s(service.item.calibration, service.item.engine.id)
+        for service in group.services
     ]
     for name, values in result.latency_s.items():
         if name.startswith(("ttft", "e2e")):
@@ -194,7 +196,7 @@ def _take_runs(result: ServiceResult, services: Sequence[Service], with_percenti
         run = run_of(service, result.fitting[row], means_s)
         for name, value in run.latency_s.items():
             result.latency_s[name][row] = value
-        if isinstance(service.load, OpenArrivals):
+        if isinstance(service.load, OpenArrivals | Burst):
             result.output_tokens_per_s[row] = run.output_tokens_per_s
             result.rate_rps[row] = run.rate_rps / service.replicas
             result.carried_rps[row] = np.inf

@@ -32,6 +32,8 @@ MOST_REQUESTS = 6_000
 """Longer runs are simulated in one replica that gets its part of the arrivals, and without their start."""
 LIVES = 8.0
 """Batches of requests that such a part holds at least."""
+BEFORE_RATE = 0.1
+"""Of the run that fills the caches over the one that counts: ladders begin at low rates."""
 PAUSE_S = 1e7
 """Between the run that fills the caches and the one that counts."""
 START = 0.3
@@ -54,18 +56,17 @@ class Run:
 def is_simulated(service: Service, fitting: float, with_percentiles: bool) -> bool:
     """Whether a load is a finite run of a service that is simulated.
 
-    Closed loops and bursts have formulas for their means; they are simulated for their percentiles alone, or
-    where prompts repeat each other, of which the formulas know nothing.
+    Closed loops have a formula for their means; they are simulated for their percentiles alone, or where
+    prompts repeat each other, of which the formula knows nothing.
     """
     load = service.load
     if service.prefill is not None or service.item.engine.limits.batching == "static" or not fitting >= 1.0:
         return False
-    if isinstance(load, OpenArrivals):
+    if isinstance(load, OpenArrivals | Burst):
         return load.requests > 0
-    wanted = with_percentiles or service.repeats is not None
-    if isinstance(load, ClosedLoop):
-        return wanted and load.requests > 0 and math.isfinite(load.clients)
-    return wanted and isinstance(load, Burst)
+    if isinstance(load, ClosedLoop) and load.requests and math.isfinite(load.clients):
+        return with_percentiles or service.repeats is not None
+    return False
 
 
 def run_of(service: Service, fitting: float, means_s: Mapping[str, float]) -> Run:
@@ -75,7 +76,7 @@ def run_of(service: Service, fitting: float, means_s: Mapping[str, float]) -> Ru
         service: with a load that `is_simulated`.
         fitting: sequences that one replica holds.
         means_s: what the formula of the load gives for each metric, NaN where there is none. The percentiles
-            of closed loops and bursts are scaled to these means: they are fitted to such runs.
+            of closed loops are scaled to these means: they are fitted to such runs.
     """
     part, count = _part(service, fitting)
     before = part.repeats.distinct if part.repeats is not None else 0
@@ -139,7 +140,8 @@ def _plan(service: Service, before: int, count: int) -> RunPlan:
     )
     times: list[float] = []
     if isinstance(load, OpenArrivals):
-        times = arrivals_s(load.rate_rps, before, load.burstiness, SEED + 1) if before else []
+        slow = BEFORE_RATE * load.rate_rps
+        times = arrivals_s(slow, before, load.burstiness, SEED + 1) if before else []
         since = PAUSE_S if before else 0.0
         times += [since + at for at in arrivals_s(load.rate_rps, count, load.burstiness, SEED)]
     elif isinstance(load, Burst):
@@ -160,7 +162,7 @@ def _numbers(
 ) -> Run:
     item = service.item
     first = row_factors([item], 0.0).first_token[0]
-    overhead_s = request_overhead_s(item)
+    overhead_s = request_overhead_s(item, service.input_tokens)
     ttft_s = first * (overhead_s + run.first_s - run.sent_s)
     after_s = run.last_s - run.first_s
     many = kept & (answers > 1.0)
@@ -168,16 +170,20 @@ def _numbers(
     if many.any():
         found |= _statistics("tpot", after_s[many] / (answers[many] - 1.0))
         found |= _weighted("itl", run.gap_s, run.gap_weight)
-    if not isinstance(service.load, OpenArrivals) and service.repeats is None:
+    if isinstance(service.load, ClosedLoop) and service.repeats is None:
         found = _scaled(found, means_s)
     duration_s = max(float(run.last_s[kept].max() - run.sent_s[kept].min()), 1e-9)
     return Run(found, float(kept.sum()) / duration_s, float(answers[kept].sum()) / duration_s)
 
 
-def request_overhead_s(item: Configuration) -> float:
-    """In front of the engine, where requests come one by one: closed loops of benchmarks have more."""
+def request_overhead_s(item: Configuration, input_tokens: float) -> float:
+    """In front of the engine, where requests come one by one: closed loops of benchmarks have more.
+
+    Equation: min(h0, h_1 + tau ISL): handling of a request, and text to tokens.
+    """
     own = first_token_overhead_s(item.calibration, item.engine.id)
-    return min(own, parameter(item.calibration, "request_overhead_s"))
+    handling = parameter(item.calibration, "request_overhead_s")
+    return min(own, handling + parameter(item.calibration, "token_overhead_s") * input_tokens)
 
 
 def _scaled(found: dict[str, float], means_s: Mapping[str, float]) -> dict[str, float]:

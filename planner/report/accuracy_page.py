@@ -25,8 +25,8 @@ _CHOICE = (
     "nothing seems to keep it. Predictions are medians, without the margin of planning.",
 )
 _UNCOVERED = (
-    "Requests that all start at once (`burst` rows): the host and the drain of the last answers rule them; "
-    "they are scored by `planner validate` and not fitted.",
+    "Requests that all start at once (`burst` rows): simulated, the host and the drain of the last answers "
+    "rule them; they are scored by `planner validate` and not fitted.",
     "Speculative decoding: one number of tokens per step stands for all models and engines.",
     "Accelerators and formats without rows: their shares of peak are judgement; the calibration says so.",
     "Prefix caching, adapters and images: computed from first principles, without measured rows.",

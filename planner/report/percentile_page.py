@@ -23,7 +23,7 @@ _BAD_MEDIAN = 0.5
 _FEWEST = 5
 _HOW = (
     "Published runs that state percentiles, each simulated as the run that it was: its arrivals or clients, "
-    "its number of requests, its replicas behind its router, and the prompts that its prefix caches find again; "
+    "its number of requests, its replicas behind its router, the prompts that its prefix caches find again; "
     "runs without a number of requests, and runs of thousands that kept up, are predicted in their steady "
     "state. None of these rows was fitted but for the numbers named below."
 )
@@ -32,8 +32,8 @@ _CAVEATS = (
     "(`catalog/judgement/measurements.yaml`), and the weight of prefixes against loads in a router that "
     "looks at both.",
     "An H100 or H200 without a form factor is taken as SXM. A run that does not fit into the engine's own "
-    "share of memory is given 95 %; one that had more requests in flight than the engine's default limit is given "
-    "that limit. Ladders of rates start with warm caches.",
+    "share of memory is given 95 %; one that had more requests in flight than the engine's default limit "
+    "is given that limit. Ladders of rates start with warm caches.",
     "A run that kept up and that the model takes to be beyond capacity is shown at the largest load that it "
     "carries.",
     "Not in the simulation: preemption, stalls of the host, compilation of the first steps, the client.",

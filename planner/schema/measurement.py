@@ -57,8 +57,8 @@ class Measurement:
     """Chunk that the note states."""
     max_running: int = 0
     """Sequences in one batch at most that the note states."""
-    least_running: int = 0
-    """Sequences that ran at once at least, where that is more than the engine's own limit."""
+    in_flight: float = 0.0
+    """Requests in flight over all GPUs by Little's law, where layout or limits follow from it."""
     memory_fraction: float = 0.0
     """Share of memory that the note states."""
     speculation: Literal["none", "on", "unknown"] = "none"
