@@ -320,7 +320,7 @@ def _raised(engine: Engine, row: Measurement) -> int:
     modest = engine.limits.modest
     own = modest.max_running if modest else engine.limits.max_running
     replicas = max(row.gpus // max(row.tp * max(row.pp, 1), 1), 1)
-    inside = math.ceil(row.in_flight / replicas) if row.tp else 0
+    inside = math.ceil(row.in_flight / replicas)
     return inside if inside > own else 0
 
 

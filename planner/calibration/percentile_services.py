@@ -143,11 +143,11 @@ def _sigma(
 
 def _load(row: PercentileRow, measured: Measurement, routing: Routing) -> ServiceLoad:
     requests = int(measured.run_requests)
-    if measured.kind == "open-loop" and _is_steady(row, requests):
-        # A long run that kept up has a steady state, whatever the model says of its capacity.
-        requests = 0
     if measured.kind == "open-loop":
-        return OpenArrivals(measured.rate_rps, row.burstiness, routing, requests)
+        # A long run that kept up has a steady state, whatever the model says of its capacity.
+        return OpenArrivals(
+            measured.rate_rps, row.burstiness, routing, requests, kept_up=_is_steady(row, requests)
+        )
     if measured.kind == "burst":
         return Burst(int(measured.requests), routing)
     return ClosedLoop(measured.requests, requests, equal_lengths=False, routing=routing)

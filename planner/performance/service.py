@@ -27,7 +27,8 @@ from planner.steptime.build import build_specs
 from planner.steptime.rates import first_token_overhead_s
 
 _PER_TOKEN = ("itl", "tpot")
-_ALMOST_ALL = 0.999
+NEARLY_FULL = 0.98
+"""Of what a service carries, the most at which a queue with an end is shown."""
 
 
 def serve(services: Sequence[Service], with_percentiles: bool = True) -> ServiceResult:
@@ -193,13 +194,22 @@ def _take_runs(result: ServiceResult, services: Sequence[Service], with_percenti
         if not is_simulated(service, result.fitting[row], with_percentiles):
             continue
         means_s = {metric: float(result.latency_s[f"{metric}_mean"][row]) for metric in METRICS}
-        run = run_of(service, result.fitting[row], means_s)
+        run = run_of(_within(service, result.carried_rps[row]), result.fitting[row], means_s)
         for name, value in run.latency_s.items():
             result.latency_s[name][row] = value
         if isinstance(service.load, OpenArrivals | Burst):
             result.output_tokens_per_s[row] = run.output_tokens_per_s
             result.rate_rps[row] = run.rate_rps / service.replicas
             result.carried_rps[row] = np.inf
+
+
+def _within(service: Service, carried_rps: float) -> Service:
+    """The service at what it carries, where its queue is known to have had an end."""
+    load = service.load
+    if not isinstance(load, OpenArrivals) or not load.kept_up:
+        return service
+    most = NEARLY_FULL * carried_rps * service.replicas
+    return replace(service, load=replace(load, rate_rps=min(load.rate_rps, most)))
 
 
 def _derive(

@@ -30,13 +30,13 @@ from planner.steptime.rates import first_token_overhead_s, parameter
 SEED = 20_240_607
 MOST_REQUESTS = 6_000
 """Longer runs are simulated in one replica that gets its part of the arrivals, and without their start."""
-LIVES = 8.0
+LIVES = 12.0
 """Batches of requests that such a part holds at least."""
 BEFORE_RATE = 0.1
 """Of the run that fills the caches over the one that counts: ladders begin at low rates."""
 PAUSE_S = 1e7
 """Between the run that fills the caches and the one that counts."""
-START = 0.3
+START = 0.4
 """Share of it that counts as its start."""
 LARGEST_BATCH = 4_096
 LEGACY_PROMPTS_APART = "vllm-legacy"

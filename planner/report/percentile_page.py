@@ -24,8 +24,8 @@ _FEWEST = 5
 _HOW = (
     "Published runs that state percentiles, each simulated as the run that it was: its arrivals or clients, "
     "its number of requests, its replicas behind its router, the prompts that its prefix caches find again; "
-    "runs without a number of requests, and runs of thousands that kept up, are predicted in their steady "
-    "state. None of these rows was fitted but for the numbers named below."
+    "runs without a number of requests are predicted in their steady state, and of longer ones a part "
+    "without its start. None of these rows was fitted but for the numbers named below."
 )
 _CAVEATS = (
     "Set with these rows in view: `request_overhead_s`, the spreads of lengths by kind "

@@ -38,6 +38,8 @@ class OpenArrivals:
     routing: Routing = ALONE
     requests: int = 0
     """Of a finite run; 0: without end."""
+    kept_up: bool = False
+    """The queue is known to have had an end: beyond what it carries, a service is shown at that."""
 
     @property
     def text(self) -> str:
