@@ -74,7 +74,7 @@ def router_order(rows: Sequence[PredictedPercentiles]) -> RouterOrder:
     """How often the better of two routers is the predicted one, by the TTFT that both runs state."""
     alike: dict[tuple[object, ...], list[PredictedPercentiles]] = {}
     for row in rows:
-        if not row.skipped and row.row.router:
+        if row.scored and row.row.router:
             alike.setdefault(_but_for_the_router(row.row), []).append(row)
     pairs = right = 0
     for group in alike.values():

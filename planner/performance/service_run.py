@@ -57,7 +57,7 @@ def is_simulated(service: Service, fitting: float, with_percentiles: bool) -> bo
     """Whether a load is a finite run of a service that is simulated.
 
     Closed loops have a formula for their means; they are simulated for their percentiles alone, or where
-    prompts repeat each other, of which the formula knows nothing.
+    prompts repeat each other or a router spreads them, of which the formula knows nothing.
     """
     load = service.load
     if service.prefill is not None or service.item.engine.limits.batching == "static" or not fitting >= 1.0:
@@ -65,8 +65,13 @@ def is_simulated(service: Service, fitting: float, with_percentiles: bool) -> bo
     if isinstance(load, OpenArrivals | Burst):
         return load.requests > 0
     if isinstance(load, ClosedLoop) and load.requests and math.isfinite(load.clients):
-        return with_percentiles or service.repeats is not None
+        return with_percentiles or not _has_formula(service)
     return False
+
+
+def _has_formula(service: Service) -> bool:
+    """Whether the formula of closed loops knows all of a service: new prompts, and one replica."""
+    return service.repeats is None and service.replicas == 1
 
 
 def run_of(service: Service, fitting: float, means_s: Mapping[str, float]) -> Run:
@@ -170,7 +175,7 @@ def _numbers(
     if many.any():
         found |= _statistics("tpot", after_s[many] / (answers[many] - 1.0))
         found |= _weighted("itl", run.gap_s, run.gap_weight)
-    if isinstance(service.load, ClosedLoop) and service.repeats is None:
+    if isinstance(service.load, ClosedLoop) and _has_formula(service):
         found = _scaled(found, means_s)
     duration_s = max(float(run.last_s[kept].max() - run.sent_s[kept].min()), 1e-9)
     return Run(found, float(kept.sum()) / duration_s, float(answers[kept].sum()) / duration_s)
