@@ -9,17 +9,15 @@ from typing import Literal
 
 import numpy as np
 
+from planner.app.asked_service import latencies, most_sequences, service_of
 from planner.app.one_configuration import (
     Asked,
     Built,
     ask,
     build,
     cannot_run,
-    latencies,
-    most_sequences,
     option_text,
     rule_title,
-    service_of,
 )
 from planner.errors import input_error
 from planner.performance.service import serve

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.app.asked_service import latencies, most_sequences, service_of
 from planner.app.efficiency_of import efficiency_of
 from planner.app.one_configuration import (
     Asked,
@@ -14,11 +15,8 @@ from planner.app.one_configuration import (
     ask,
     build,
     cannot_run,
-    latencies,
-    most_sequences,
     option_text,
     rule_title,
-    service_of,
 )
 from planner.candidates.attributes import unpacked, weights_native
 from planner.candidates.market import lots as market_lots

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,33 +19,25 @@ from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.replica import specifications
-from planner.performance.row_loads import Service
 from planner.performance.running import all_of
-from planner.performance.service_result import ServiceResult
 from planner.performance.traffic import traffic as traffic_of
 from planner.planning.requests import Names, with_utilization
 from planner.planning.workload.case import find_model, policy_of
-from planner.queueing.lengths import normal_score
 from planner.schema.candidates import Candidates, IntArray, Lot
 from planner.schema.catalog import Accelerator, Engine, Model
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
 from planner.schema.lengths import Lengths, LengthSide
-from planner.schema.plan import CannotRun, Statistic
+from planner.schema.plan import CannotRun
 from planner.schema.policy import Policy
 from planner.schema.problem import Demand, Fleet, Precision, Search, Workload
-from planner.schema.service_load import ClosedLoop, OpenArrivals, ServiceLoad
-from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.schema.traffic import Traffic
 from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
 
 ADVICE = ("tensor-parallel-without-fast-link", "tensor-parallel-beyond-fast-link", "pipeline-within-server")
 """Refusals of planning that a single configuration may break: it runs, only slowly."""
-
-LENGTH_SPREAD = 0.065
-"""Log-standard deviation of lengths between 0.8 and 1 of nominal, as benchmarks draw them in finite runs."""
 
 
 @dataclass(frozen=True)
@@ -283,41 +274,3 @@ def _reason(name: str, value: float | None, limit: float | None, unit: str, text
 def rule_title(rule_id: str) -> str:
     """What a planning rule finds, in words."""
     return next((rule.title for rule in load_planning_rules() if rule.id == rule_id), rule_id)
-
-
-def service_of(asked: Asked, built: Built, load: ServiceLoad, most_sequences: float) -> Service:
-    """The configuration under a load, as `planner.performance.service.serve` takes it."""
-    held = asked.catalog.find("judgement", "measurements").parameters
-    engine = asked.engine
-    known = held.get(f"{engine.id}.held_answer_fraction")
-    share = known.value if known else float(engine.memory.reserves_answer or engine.memory.contiguous)
-    spread = 0.0 if isinstance(load, ClosedLoop) and load.equal_lengths else LENGTH_SPREAD
-    return Service(
-        item=built.candidates.configurations[0],
-        load=load,
-        input_tokens=asked.traffic.input_mean_tokens,
-        output_tokens=asked.traffic.output_mean_tokens,
-        held_answer_fraction=share,
-        replicas=load.routing.replicas if isinstance(load, OpenArrivals | ClosedLoop) else 1,
-        input_log_sigma=spread,
-        output_log_sigma=spread,
-        most_sequences=most_sequences,
-        slot_z_score=normal_score(1.0 - asked.policy.slot_full_fraction),
-        traffic=asked.traffic,
-    )
-
-
-def most_sequences(built: Built, context: int | None, max_batch: int | None) -> float:
-    """Sequences of one replica at most by what was asked: a batch, or a context that each may fill."""
-    fitting = float(built.fit.max_sequences[0])
-    return float(min(fitting, max_batch)) if max_batch else fitting if context else math.inf
-
-
-def latencies(found: ServiceResult, index: int, output_tokens: float) -> dict[str, Statistic]:
-    """``ttft_s`` and so on; statistics without a finite value and gaps of one token are left out."""
-    documents: dict[str, Statistic] = {}
-    for metric in METRICS:
-        values = {name: float(found.latency_s[f"{metric}_{name}"][index]) for name in SHOWN_STATISTICS}
-        finite = {name: value for name, value in values.items() if math.isfinite(value)}
-        documents[f"{metric}_s"] = {} if output_tokens <= 1.0 and metric in ("itl", "tpot") else finite
-    return documents

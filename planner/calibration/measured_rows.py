@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from planner.calibration.measured_load import load_of
 from planner.errors import nearest
 from planner.performance.row_loads import PrefillSide, RowLoads, Service, configurations_of, row_loads
 from planner.planning.requests import with_utilization
@@ -18,7 +19,6 @@ from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
 from planner.schema.measurement import Measurement, Pool
-from planner.schema.service_load import Burst, ClosedLoop, LargestRate, OpenArrivals, ServiceLoad, StaticBatch
 from planner.steptime.build import PreparedSpecs
 from planner.steptime.memory import max_sequences, memory_account
 from planner.steptime.model_facts import model_facts
@@ -297,22 +297,6 @@ class _Reader:
     def _held(self, item: Configuration) -> float:
         name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
         return float(self.judgement[f"{name}.held_answer_fraction"].value)
-
-
-def load_of(row: Measurement) -> ServiceLoad:
-    """The load of a row, in the conventions of its benchmark."""
-    requests = row.requests or math.inf
-    if row.kind == "open-loop":
-        return OpenArrivals(row.rate_rps, requests=int(row.run_requests))
-    if row.kind == "server-slo":
-        stated = {"ttft_p99": row.ttft_limit_ms, "tpot_p99": row.tpot_limit_ms}
-        return LargestRate({name: limit / 1e3 for name, limit in stated.items() if limit})
-    if row.kind == "burst":
-        return Burst(int(row.requests))
-    if row.kind in ("closed-loop", "offline"):
-        clients = requests if row.kind == "closed-loop" else math.inf
-        return ClosedLoop(clients, int(row.run_requests), equal_lengths=row.equal_lengths)
-    return StaticBatch(requests, row.whole_batch_prompt, row.kind == "first-token")
 
 
 def _raised(engine: Engine, row: Measurement) -> int:

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from planner.app.one_configuration import ask, build, service_of
+from planner.app.asked_service import service_of
+from planner.app.one_configuration import ask, build
 from planner.performance.closed_spread import first_token_percentiles
 from planner.performance.service import serve
 from planner.schema.routing import Routing
