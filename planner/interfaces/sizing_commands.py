@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit, Option
 
@@ -20,8 +20,9 @@ from planner.interfaces.options import (
 )
 from planner.interfaces.output import Answer, message
 from planner.loaders.files_out import check_target, write_whole
-from planner.schema.routing import POLICIES
-from planner.schema.service_load import Conventions
+
+if TYPE_CHECKING:
+    from planner.schema.service_load import Conventions
 
 
 def fit(
@@ -78,6 +79,8 @@ def _conventions(
     checks: Checks, start_burst: str, equal_lengths: bool, burstiness: str | None
 ) -> Conventions:
     """How a load is to be understood, as a benchmark of it would be."""
+    from planner.schema.service_load import Conventions
+
     scv = checks.positive("--burstiness", burstiness, "variance over squared mean")
     word = checks.word("--start-burst", start_burst, ("included", "excluded"))
     return Conventions(word == "included", equal_lengths, 1.0 if scv is None else scv)
@@ -107,7 +110,7 @@ def estimate(
         str, Option(metavar="N", help="Replicas that share the load; the answer is of one of them.")
     ] = "1",
     router: Annotated[
-        str, Option(metavar="POLICY", help=f"What spreads requests over replicas: {', '.join(POLICIES)}.")
+        str, Option(metavar="POLICY", help="What spreads requests over replicas, such as round-robin.")
     ] = "least-loaded",
     context: Annotated[
         str | None, Option(metavar="TOKENS", help="Longest sequence; default isl + osl.")
@@ -136,6 +139,8 @@ def estimate(
     finite = checks.maybe_whole("--requests", requests, unit="requests")
     conventions = _conventions(checks, start_burst, equal_lengths, burstiness)
     count = checks.whole("--replicas", replicas, high=4096)
+    from planner.schema.routing import POLICIES
+
     policy = checks.word("--router", router, POLICIES)
     context_tokens = checks.maybe_whole("--context", context, unit="tokens")
     batch = checks.maybe_whole("--max-batch", max_batch, unit="sequences")
