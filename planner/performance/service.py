@@ -200,6 +200,9 @@ def _take_runs(result: ServiceResult, services: Sequence[Service], with_percenti
         if isinstance(service.load, OpenArrivals | Burst):
             result.output_tokens_per_s[row] = run.output_tokens_per_s
             result.rate_rps[row] = run.rate_rps / service.replicas
+            # Little's law for those between their first token and their last.
+            answer_s = run.latency_s["e2e_mean"] - run.latency_s["ttft_mean"]
+            result.decoding[row] = result.rate_rps[row] * answer_s
             result.carried_rps[row] = np.inf
 
 
