@@ -27,7 +27,6 @@ from planner.planning.requests import Names
 from planner.schema.benchmark import BenchmarkPoint, Calibrated, CalibratedRow, FactorChange
 from planner.schema.catalog import Calibration, SourceText, UserFactor, UserFactors
 from planner.schema.catalog_index import FOLDERS
-from planner.steptime.rates import first_token_overhead_s
 
 FOLDER = "user_factors"
 FEWEST_TTFT_ROWS = 2
@@ -91,7 +90,6 @@ class _Fit:
         self.calibration: Calibration = runs.catalog.calibration.model_copy(update={"user_factors": ()})
         self.limits = runs.catalog.find("judgement", "benchmarks").parameters
         self.measured = [_per_token_s(run) for run in runs.runs]
-        self.open = np.array([run.measurement.kind == "open-loop" for run in runs.runs])
         self.bare = self._predicted(self.calibration)
         self._refuse_unpredicted()
         self.ttft_notes = [has_ttft(run.point, self.limits) for run in runs.runs]
@@ -145,21 +143,9 @@ class _Fit:
             raise InputError(faults)
 
     def at(self, log_factor: float) -> _Numbers:
-        """Predictions with step times multiplied by exp(log_factor).
-
-        Where the clients wait for answers everything but the fixed part of TTFT is proportional to the
-        steps. A given rate meets fewer or more requests when steps change, so it is predicted anew.
-        """
-        factor = _bounded(math.exp(log_factor))
-        fixed_s = first_token_overhead_s(self.calibration, self.runs.engine.id)
-        tpot_s = self.bare.tpot_s * factor
-        ttft_s = np.where(self.bare.ttft_s > fixed_s, fixed_s + factor * (self.bare.ttft_s - fixed_s), np.nan)
-        if self.open.any():
-            entry = self._factor(SharedFactor(factor, 1, 0.1, None), None)
-            anew = self._predicted(self.calibration.model_copy(update={"user_factors": (entry,)}))
-            tpot_s = np.where(self.open, anew.tpot_s, tpot_s)
-            ttft_s = np.where(self.open, anew.ttft_s, ttft_s)
-        return _Numbers(tpot_s, ttft_s)
+        """Predictions with step times multiplied by exp(log_factor)."""
+        entry = self._factor(SharedFactor(_bounded(math.exp(log_factor)), 1, 0.1, None), None)
+        return self._predicted(self.calibration.model_copy(update={"user_factors": (entry,)}))
 
     def step_factor(self) -> SharedFactor:
         """The factor on step times, from all runs."""

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from planner.app.asked_service import latencies, most_sequences, service_of
 from planner.app.one_configuration import (
+    Asked,
     Built,
     ask,
     build,
     cannot_run,
-    median_policy,
     option_text,
     rule_title,
 )
 from planner.errors import input_error
-from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
-from planner.performance.load import Load, LoadPolicy, Replicas
-from planner.performance.replica import replicas
+from planner.performance.service import serve
+from planner.performance.service_result import ServiceResult
 from planner.performance.user_factors import evidence, sigma_log
-from planner.planning.documents.pool_document import latency_document, memory_document
+from planner.planning.documents.pool_document import memory_document
 from planner.schema.candidates import FloatArray
 from planner.schema.plan import Curve, CurvePoint
+from planner.schema.service_load import PLAIN, ClosedLoop, Conventions, OpenArrivals, ServiceLoad
 from planner.schema.traffic import Traffic
 
 POINTS = 25
@@ -53,6 +54,7 @@ def curve(
     concurrency_max: int | None = None,
     rps_max: float | None = None,
     slo_s: Mapping[str, float] | None = None,
+    conventions: Conventions = PLAIN,
     context: int | None = None,
     memory_utilization: str | None = None,
     max_batch: int | None = None,
@@ -92,13 +94,9 @@ def curve(
             model=asked.entry.id, option=option_text(asked), cannot_run=reasons, memory_bytes=account
         )
     batch = min(int(built.fit.max_sequences[0]), max_batch or int(built.fit.max_sequences[0]))
-    replica = _Replica(
-        replicas(built.candidates.configurations, built.specs, asked.traffic),
-        asked.traffic,
-        median_policy(asked),
-        float(batch),
-        "concurrency" if rps_max is None else "rate",
-    )
+    loop = ClosedLoop(1.0, 0, conventions.start_burst, conventions.equal_lengths)
+    every: ClosedLoop | OpenArrivals = loop if rps_max is None else OpenArrivals(1.0, conventions.burstiness)
+    replica = _Replica(asked, built, every, float(batch), most_sequences(built, context, max_batch))
     loads = _loads(replica, concurrency_max, rps_max)
     return _answer(built, replica, loads, rps_max, dict(slo_s or {}))
 
@@ -115,18 +113,37 @@ def _refuse_gaps(osl: int, slo_s: Mapping[str, float]) -> None:
 class _Replica:
     """The one configuration, ready to be evaluated at many loads."""
 
-    model: Replicas
-    traffic: Traffic
-    policy: LoadPolicy
+    asked: Asked
+    built: Built
+    every: ClosedLoop | OpenArrivals
+    """The load, but for its size."""
     batch: float
-    varied: Literal["concurrency", "rate"]
+    most_sequences: float
 
-    def at(self, loads: FloatArray) -> Load:
+    @property
+    def traffic(self) -> Traffic:
+        """Lengths."""
+        return self.asked.traffic
+
+    @property
+    def varied(self) -> Literal["concurrency", "rate"]:
+        """What differs from point to point."""
+        return "concurrency" if isinstance(self.every, ClosedLoop) else "rate"
+
+    def under(self, size: float) -> ServiceLoad:
+        """The load with so many clients, or at so many requests per second."""
+        if isinstance(self.every, ClosedLoop):
+            return replace(self.every, clients=size)
+        return replace(self.every, rate_rps=size)
+
+    def at(self, loads: FloatArray) -> ServiceResult:
         """All loads in one call."""
-        rows = np.zeros(loads.size, dtype=np.int64)
-        cap = np.full(loads.size, self.batch)
-        measure = in_flight if self.varied == "concurrency" else at_load
-        return measure(self.model, rows, loads, cap, self.traffic, self.policy, EVERY_LATENCY)
+        return serve(
+            [
+                service_of(self.asked, self.built, self.under(size), self.most_sequences)
+                for size in loads.tolist()
+            ]
+        )
 
 
 def _loads(replica: _Replica, concurrency_max: int | None, rps_max: float | None) -> FloatArray:
@@ -163,6 +180,7 @@ def _answer(
         option=built.candidates.names[0],
         memory_bytes=memory_document(built.fit.account, 0),
         load=replica.varied,
+        load_text=replica.under(float(loads[-1])).text,
         max_batch=int(replica.batch),
         points=points,
         knee=knee,
@@ -177,7 +195,7 @@ def _answer(
 
 
 def _points(
-    replica: _Replica, loads: FloatArray, load: Load, slo_s: Mapping[str, float]
+    replica: _Replica, loads: FloatArray, load: ServiceResult, slo_s: Mapping[str, float]
 ) -> tuple[CurvePoint, ...]:
     answer, kept = replica.traffic.output_mean_tokens, _keeps(load, slo_s)
     found = []
@@ -192,14 +210,14 @@ def _points(
                 rate_rps=rate,
                 output_tokens_per_s=rate * answer,
                 power=rate * answer / e2e_s if finite else 0.0,
-                **(latency_document(load, index) | ({"itl_s": {}, "tpot_s": {}} if answer <= 1.0 else {})),
+                **latencies(load, index, answer),
                 keeps_slo=bool(kept[index]) if slo_s else None,
             )
         )
     return tuple(found)
 
 
-def _keeps(load: Load, slo_s: Mapping[str, float]) -> FloatArray:
+def _keeps(load: ServiceResult, slo_s: Mapping[str, float]) -> FloatArray:
     """1 where every limit holds; a value equal to its limit is allowed."""
     kept = np.ones(load.rate_rps.shape)
     for name, limit in slo_s.items():
@@ -208,7 +226,7 @@ def _keeps(load: Load, slo_s: Mapping[str, float]) -> FloatArray:
 
 
 def _largest(
-    replica: _Replica, loads: FloatArray, load: Load, slo_s: Mapping[str, float]
+    replica: _Replica, loads: FloatArray, load: ServiceResult, slo_s: Mapping[str, float]
 ) -> tuple[CurvePoint | None, str | None]:
     """The last load before the first that breaks a limit, looked for once more between the two."""
     if not slo_s:
@@ -230,6 +248,6 @@ def _largest(
     return _points(replica, between, found, slo_s)[chosen], broken
 
 
-def _broken(load: Load, index: int, slo_s: Mapping[str, float]) -> str:
+def _broken(load: ServiceResult, index: int, slo_s: Mapping[str, float]) -> str:
     """The limit that is passed furthest."""
     return max(slo_s, key=lambda name: float(load.latency_s[name][index]) / slo_s[name])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.app.asked_service import latencies, most_sequences, service_of
 from planner.app.efficiency_of import efficiency_of
 from planner.app.one_configuration import (
     Asked,
@@ -14,22 +15,23 @@ from planner.app.one_configuration import (
     ask,
     build,
     cannot_run,
-    median_policy,
     option_text,
     rule_title,
 )
 from planner.candidates.attributes import unpacked, weights_native
 from planner.candidates.market import lots as market_lots
 from planner.candidates.replica_cost import bought
-from planner.performance.at_load import EVERY_LATENCY, at_load, in_flight
-from planner.performance.open_load import Load, concurrency_at_cap
-from planner.performance.replica import cold_start_seconds, replicas
+from planner.performance.replica import cold_start_seconds
+from planner.performance.service import serve
+from planner.performance.service_result import ServiceResult
 from planner.performance.user_factors import evidence, sigma_log, user_factor
-from planner.planning.documents.pool_document import latency_document, memory_document
+from planner.planning.documents.pool_document import memory_document
 from planner.schema.choice import Option, Supply
 from planner.schema.configuration import Configuration
 from planner.schema.plan import Estimate
 from planner.schema.problem import Fleet
+from planner.schema.routing import Routing, RoutingPolicy
+from planner.schema.service_load import PLAIN, ClosedLoop, Conventions, OpenArrivals, ServiceLoad
 from planner.steptime.step import step_time_s
 
 _HOUR_S = 3600.0
@@ -52,6 +54,10 @@ def estimate(
     engine: str = "vllm",
     concurrency: int | None = None,
     rps: float | None = None,
+    requests: int = 0,
+    conventions: Conventions = PLAIN,
+    replicas: int = 1,
+    routing: RoutingPolicy = "least-loaded",
     context: int | None = None,
     memory_utilization: str | None = None,
     max_batch: int | None = None,
@@ -60,7 +66,8 @@ def estimate(
     """The best prediction of one configuration (medians: no planning margin).
 
     With ``concurrency`` that many requests are always in flight (default 1); with ``rps`` they
-    arrive at random. Memory follows the engine's own limit, or ``memory_utilization``.
+    arrive at random. Both are of all ``replicas`` together. With ``requests`` the load is a run of so many.
+    Memory follows the engine's own limit, or ``memory_utilization``.
 
     Raises:
         InputError: unknown names.
@@ -87,84 +94,74 @@ def estimate(
     if reasons or built is None:
         account = memory_document(built.fit.account, 0) if built is not None else None
         return Estimate(option=option_text(asked), cannot_run=reasons, memory_bytes=account)
-    return _answer(asked, built, concurrency, rps, max_batch)
-
-
-def _answer(
-    asked: Asked, built: Built, concurrency: int | None, rps: float | None, max_batch: int | None
-) -> Estimate:
-    rows = np.zeros(1, dtype=np.int64)
-    model = replicas(built.candidates.configurations, built.specs, asked.traffic)
-    batch = float(min(built.fit.max_sequences[0], max_batch or built.fit.max_sequences[0]))
-    policy = median_policy(asked)
-    cap = np.array([batch])
+    pool = Routing(routing, replicas)
     if rps is not None:
-        load = at_load(model, rows, np.array([rps]), cap, asked.traffic, policy, EVERY_LATENCY)
+        load: ServiceLoad = OpenArrivals(rps, conventions.burstiness, pool, requests)
     else:
-        load = in_flight(model, rows, np.array([float(concurrency or 1)]), cap, asked.traffic, policy)
-    requests = (concurrency or 1) if rps is None else None
-    full = float(concurrency_at_cap(cap, asked.traffic, policy)[0])
-    return _document(asked, built, load, int(batch), rps, requests, full)
+        load = ClosedLoop(
+            float(concurrency or 1), requests, conventions.start_burst, conventions.equal_lengths, pool
+        )
+    found = serve([service_of(asked, built, load, most_sequences(built, context, max_batch))])
+    batch = int(min(built.fit.max_sequences[0], max_batch or built.fit.max_sequences[0]))
+    return _document(asked, built, load, found, batch)
 
 
-def _document(
-    asked: Asked,
-    built: Built,
-    load: Load,
-    batch: int,
-    rps: float | None,
-    requests: int | None,
-    full: float,
-) -> Estimate:
+def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResult, batch: int) -> Estimate:
     item, account = built.candidates.configurations[0], built.fit.account
-    rate = float(load.rate_rps[0])
+    rate, decoding = float(found.rate_rps[0]), float(found.decoding[0])
     rows = np.zeros(1, dtype=np.int64)
     tokens = asked.traffic.prefill_mean_tokens * float(item.attention_dp * item.pp)
     prompt = step_time_s(built.specs, rows, 0.0, 0.0, tokens, asked.traffic.input_mean_tokens / 2.0, 1.0)
-    decode = step_time_s(
-        built.specs, rows, max(float(load.concurrency[0]), 1.0), asked.traffic.decode_context_tokens
-    )
+    decode = step_time_s(built.specs, rows, max(decoding, 1.0), asked.traffic.decode_context_tokens)
     own = user_factor(item)
     step_factor = own.step_factor if own is not None else 1.0
     cost = _replica_price(asked, item)
     output = rate * asked.traffic.output_mean_tokens
     storage = asked.catalog.storage("local-nvme")
-    warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
-    warnings += [] if weights_native(item) else [unpacked(item)]
-    if rps is not None and (rate < rps * _CARRIED or float(load.concurrency[0]) >= full * _CARRIED):
-        warnings.append(
-            f"{rps:g} requests/s is more than one replica carries; shown at {rate:.3g} requests/s"
-        )
-    if requests is not None and requests > batch:
-        warnings.append(f"{batch:,} of {requests:,} requests run at once; the others wait")
-    if cost is None:
-        warnings.append(f"no price known for {asked.gpu.id}")
-    latencies = latency_document(load, 0)
-    if asked.traffic.output_mean_tokens <= 1.0:
-        latencies |= {"itl_s": {}, "tpot_s": {}}
+    shown = latencies(found, 0, asked.traffic.output_mean_tokens)
+    clients = load.clients / load.routing.replicas if isinstance(load, ClosedLoop) else None
     return Estimate(
         option=built.candidates.names[0],
+        load=load.text,
         memory_bytes=memory_document(account, 0),
         max_batch=batch,
-        concurrency=float(requests) if requests is not None else rate * latencies["e2e_s"].get("mean", 0.0),
-        decoding=float(load.concurrency[0]),
+        concurrency=clients if clients is not None else rate * shown["e2e_s"].get("mean", 0.0),
+        decoding=decoding,
         prefill_s=step_factor * float(prompt.total_s[0]),
         decode_step_s=step_factor * float(decode.total_s[0]),
         bound={"prefill": prompt.bound[0], "decode": decode.bound[0]},
         output_tokens_per_s=output,
         requests_per_s=rate,
-        utilization=float(load.prefill_utilization[0]),
-        **latencies,
+        utilization=float(found.utilization[0]),
+        **shown,
         gpus=item.gpus,
         usd_per_hour=cost,
         usd_per_million_output_tokens=cost / (output * _HOUR_S) * _MILLION if cost and output > 0.0 else None,
         cold_start_s=cold_start_seconds(item, account, 0, storage) if storage else None,
         host_memory_bytes=float(account.host_bytes[0]),
-        efficiency=efficiency_of(item, built.specs, asked.traffic, load, cost),
+        efficiency=efficiency_of(item, built.specs, asked.traffic, found, cost),
         uncertainty=sigma_log(item),
         evidence=evidence(item),
-        warnings=tuple(warnings),
+        warnings=tuple(_warnings(asked, built, load, found, cost is None)),
     )
+
+
+def _warnings(
+    asked: Asked, built: Built, load: ServiceLoad, found: ServiceResult, no_price: bool
+) -> list[str]:
+    item, rate, inside = built.candidates.configurations[0], float(found.rate_rps[0]), float(found.fitting[0])
+    lines = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
+    lines += [] if weights_native(item) else [unpacked(item)]
+    if isinstance(load, OpenArrivals) and not load.requests:
+        offered = load.rate_rps / load.routing.replicas
+        if rate < offered * _CARRIED:
+            lines.append(
+                f"{offered:g} requests/s is more than one replica carries; shown at {rate:.3g} requests/s"
+            )
+    if isinstance(load, ClosedLoop) and load.clients / load.routing.replicas > inside:
+        clients = load.clients / load.routing.replicas
+        lines.append(f"{inside:,.0f} of {clients:,.0f} requests run at once; the others wait")
+    return [*lines, f"no price known for {asked.gpu.id}"] if no_price else lines
 
 
 def _replica_price(asked: Asked, item: Configuration) -> float | None:

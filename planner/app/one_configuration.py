@@ -17,14 +17,12 @@ from planner.constraints import planning_rules
 from planner.errors import Fault
 from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
-from planner.performance.load import LoadPolicy
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.replica import specifications
 from planner.performance.running import all_of
 from planner.performance.traffic import traffic as traffic_of
 from planner.planning.requests import Names, with_utilization
 from planner.planning.workload.case import find_model, policy_of
-from planner.queueing.lengths import normal_score
 from planner.schema.candidates import Candidates, IntArray, Lot
 from planner.schema.catalog import Accelerator, Engine, Model
 from planner.schema.catalog_index import Catalog
@@ -276,14 +274,3 @@ def _reason(name: str, value: float | None, limit: float | None, unit: str, text
 def rule_title(rule_id: str) -> str:
     """What a planning rule finds, in words."""
     return next((rule.title for rule in load_planning_rules() if rule.id == rule_id), rule_id)
-
-
-def median_policy(asked: Asked) -> LoadPolicy:
-    """Judgement of the load model without a margin for the confidence of a plan."""
-    return LoadPolicy(
-        slot_z_score=normal_score(1.0 - asked.policy.slot_full_fraction),
-        step_factor_ratio=1.0,
-        ttft_factor_ratio=1.0,
-        saturated=False,
-        static_batches=asked.engine.limits.batching == "static",
-    )

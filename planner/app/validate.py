@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +9,17 @@ import numpy as np
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
-from planner.performance.row_queues import predict_queues
-from planner.performance.rows import predict_rows
+from planner.performance.row_loads import Service
+from planner.performance.service import serve
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Calibration
 from planner.schema.catalog_index import Catalog
 from planner.schema.measurement import Measurement
+from planner.schema.service_load import OpenArrivals
 from planner.schema.validation import PredictedRow, Validation
 
 _NUMBERS = ("output_tokens_per_s", "ttft_ms", "tpot_ms", "itl_ms", "max_rps")
+_ROUNDING = 1.001
 NO_MEMORY = "no room for one sequence beside the weights"
 
 
@@ -39,7 +39,7 @@ def predict(rows: tuple[Measurement, ...], catalog: Catalog, calibration: Calibr
     resolved = measured_rows(rows, catalog, calibration)
     found: dict[str, PredictedRow] = {}
     if resolved.measurements:
-        numbers = _numbers(resolved, catalog, calibration)
+        numbers = _numbers(resolved)
         for index, row in enumerate(resolved.measurements):
             found[row.id] = _predicted(resolved, index, numbers, calibration)
     return Validation(
@@ -51,46 +51,31 @@ def predict(rows: tuple[Measurement, ...], catalog: Catalog, calibration: Calibr
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Numbers:
-    values: Mapping[str, FloatArray]
-    fitting: FloatArray
-
-
-def _numbers(resolved: MeasuredRows, catalog: Catalog, calibration: Calibration) -> _Numbers:
-    loads, rows = resolved.loads, resolved.measurements
-    plain = predict_rows(resolved.prepared.specs(calibration), loads, calibration)
-    judgement = catalog.find("judgement", "measurements").parameters
-    queued = predict_queues(
-        resolved.configurations,
-        loads,
-        np.array([row.rate_rps for row in rows]) / loads.replicas,
-        [_limits_s(row) for row in rows],
-        np.array([row.run_requests for row in rows]) / loads.replicas,
-        plain.fitting,
-        judgement["length_log_sigma"].value,
-    )
-    values = {
-        "output_tokens_per_s": _either(plain.output_tokens_per_s, queued.output_tokens_per_s),
-        "ttft_ms": _either(plain.ttft_s, queued.ttft_s) * 1e3,
-        "tpot_ms": _either(plain.tpot_s, queued.itl_s) * 1e3,
-        "itl_ms": _either(plain.tpot_s, queued.itl_s) * 1e3,
-        "max_rps": queued.max_rps,
+def _numbers(resolved: MeasuredRows) -> dict[str, FloatArray]:
+    """By name of `PredictedRow`, and the sequences that fit."""
+    found = serve(resolved.services, with_percentiles=False)
+    latency_ms = {name: found.latency_s[f"{name}_mean"] * 1e3 for name in ("ttft", "tpot", "itl")}
+    offered = np.array([_offered_rps(service) for service in resolved.services])
+    # Beyond what is carried the queue has no end, and no mean.
+    endless = offered > found.carried_rps * _ROUNDING
+    return {
+        "output_tokens_per_s": found.output_tokens_per_s,
+        "ttft_ms": np.where(endless, np.nan, latency_ms["ttft"]),
+        "tpot_ms": latency_ms["tpot"],
+        "itl_ms": latency_ms["itl"],
+        "max_rps": found.max_rps,
+        "fitting": found.fitting,
     }
-    return _Numbers(values, plain.fitting)
 
 
-def _either(first: FloatArray, second: FloatArray) -> FloatArray:
-    return np.where(np.isnan(first), second, first)
-
-
-def _limits_s(row: Measurement) -> dict[str, float]:
-    stated = {"ttft_p99": row.ttft_limit_ms, "tpot_p99": row.tpot_limit_ms}
-    return {name: limit / 1e3 for name, limit in stated.items() if limit}
+def _offered_rps(service: Service) -> float:
+    """To one replica; 0 where requests do not come by themselves."""
+    load = service.load
+    return load.rate_rps / service.replicas if isinstance(load, OpenArrivals) else 0.0
 
 
 def _predicted(
-    resolved: MeasuredRows, index: int, numbers: _Numbers, calibration: Calibration
+    resolved: MeasuredRows, index: int, numbers: dict[str, FloatArray], calibration: Calibration
 ) -> PredictedRow:
     row, item = resolved.measurements[index], resolved.configurations[index]
     known = calibration.knows(resolved.families[index], item.accelerator.architecture)
@@ -104,9 +89,9 @@ def _predicted(
         )
     )
     single = row.kind in ("static-batch", "first-token") and row.whole_batch_prompt
-    if not single and numbers.fitting[index] < 1.0:
+    if not single and numbers["fitting"][index] < 1.0:
         return PredictedRow(row, kind, NO_MEMORY)
-    given = {name: float(numbers.values[name][index]) for name in _NUMBERS}
+    given = {name: float(numbers[name][index]) for name in _NUMBERS}
     finite = {name: value if np.isfinite(value) else None for name, value in given.items()}
     if all(value is None for value in finite.values()):
         return PredictedRow(row, kind, "no finite prediction: the load is beyond what the model describes")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from planner.calibration.measured_load import load_of
 from planner.errors import nearest
-from planner.performance.rows import RowLoads
+from planner.performance.row_loads import PrefillSide, RowLoads, Service, configurations_of, row_loads
 from planner.planning.requests import with_utilization
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.catalog_index import Catalog
@@ -27,8 +29,11 @@ UNNAMED = "unnamed"
 """Overheads of tables that name no engine; memory and limits are those of the next name."""
 UNNAMED_ENGINE = "vllm"
 _TP = (1, 2, 4, 8)
+_FORMAT_IN_NAME = re.compile(r"(?i)-(fp8|nvfp4|mxfp4|awq|gptq|int4|int8)$")
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
+_HELD = 0.8
+"""And this share of what it had in flight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +44,17 @@ class MeasuredRows:
     """Those that can."""
     configurations: tuple[Configuration, ...]
     """The first ones belong to the measurements, one each; prefill workers follow."""
-    loads: RowLoads
+    services: tuple[Service, ...]
+    """Of the measurements, one each."""
     families: tuple[str, ...]
     """Family of the model of each measurement."""
     skipped: dict[str, str] = field(default_factory=dict)
     """Id -> why not."""
+
+    @cached_property
+    def loads(self) -> RowLoads:
+        """The loads as columns."""
+        return row_loads(self.services)
 
     @cached_property
     def prepared(self) -> PreparedSpecs:
@@ -62,7 +73,7 @@ def measured_rows(
     reader = _Reader(catalog, calibration)
     kept: list[Measurement] = []
     items: list[Configuration] = []
-    workers: list[tuple[int, Configuration]] = []
+    workers: list[Configuration | None] = []
     skipped: dict[str, str] = {}
     for row in measurements:
         try:
@@ -71,14 +82,15 @@ def measured_rows(
         except Skipped as reason:
             skipped[row.id] = str(reason)
             continue
-        if prefill is not None:
-            workers.append((len(kept), prefill))
+        workers.append(prefill)
         kept.append(complete)
         items.append(item)
-    loads = reader.loads(kept, items, workers)
+    services = tuple(
+        reader.service(row, item, worker) for row, item, worker in zip(kept, items, workers, strict=True)
+    )
     family = {name: reader.family(name) for name in {row.model for row in kept}}
     families = tuple(family[row.model] for row in kept)
-    return MeasuredRows(tuple(kept), (*items, *(item for _, item in workers)), loads, families, skipped)
+    return MeasuredRows(tuple(kept), configurations_of(services), services, families, skipped)
 
 
 class _Reader:
@@ -90,7 +102,7 @@ class _Reader:
         self.judgement = catalog.find("judgement", "measurements").parameters
         self.formats = {form.id: form for form in catalog.number_formats}
         self._facts: dict[str, ModelFacts] = {}
-        self._engines: dict[tuple[str, bool, float, int], Engine] = {}
+        self._engines: dict[tuple[str, bool, float, int, float], Engine] = {}
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -106,6 +118,12 @@ class _Reader:
         found = self.catalog.model(name)
         return found.family if found else ""
 
+    def published(self, name: str) -> str:
+        """The format of a checkpoint: its name may tell, else that of the model."""
+        found = self.catalog.model(name)
+        told = _FORMAT_IN_NAME.search(name)
+        return told.group(1) if told else found.native_format if found else ""
+
     def accelerator(self, name: str) -> Accelerator:
         found = self.catalog.accelerator(name)
         if found is None:
@@ -119,14 +137,15 @@ class _Reader:
         return found
 
     def engine(self, row: Measurement) -> Engine:
-        key = (row.engine, row.legacy, row.memory_fraction, row.max_running)
+        key = (row.engine, row.legacy, row.memory_fraction, row.max_running, row.in_flight)
         if key not in self._engines:
             found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
             if found is None:
                 raise Skipped(self._unknown("engine", row.engine, "engines"))
             found = self._named(row, found)
-            if row.max_running:
-                found = _with_limit(found, row.max_running)
+            limit = row.max_running or _raised(found, row)
+            if limit:
+                found = _with_limit(found, limit)
             if row.memory_fraction:
                 found = with_utilization(found, row.memory_fraction)
             self._engines[key] = found
@@ -191,6 +210,8 @@ class _Reader:
         """The stated format; audited runs that do not say used FP8 wherever the hardware has it."""
         if row.weights:
             return self.format(row.weights, "the weights")
+        if row.published_format:
+            return self.format(self.published(row.model), "the weights")
         native = self.accelerator(row.gpu).compute.native
         return self.formats["fp8" if "fp8" in native else "bf16"]
 
@@ -209,7 +230,7 @@ class _Reader:
             raise Skipped("the number of GPUs is not stated")
         if tp and ranks > 1 and tp * ranks * pp > gpus and tp % ranks == 0:
             tp //= ranks  # engines that count attention ranks inside the tensor-parallel degree
-        if not tp and row.kind in ("offline", "server-slo") and ranks == 1:
+        if not tp and row.kind in ("offline", "server-slo", "open-loop") and ranks == 1:
             tp = self._smallest(base, row, gpus)
         tp = tp or max(gpus // (pp * ranks), 1)
         if tp * pp * ranks > gpus:
@@ -225,9 +246,8 @@ class _Reader:
             specs = PreparedSpecs([item]).specs()
             rows = np.zeros(1, dtype=np.intp)
             pool = memory_account(specs, rows).kv_cache_bytes
-            if (
-                max_sequences(specs, rows, pool, row.input_tokens + row.output_tokens)[0]
-                >= _COMFORT_SEQUENCES
+            if max_sequences(specs, rows, pool, row.input_tokens + row.output_tokens)[0] >= max(
+                _COMFORT_SEQUENCES, _HELD * row.in_flight * tp / gpus
             ):
                 return tp
         return 0
@@ -253,45 +273,39 @@ class _Reader:
 
     # -- loads --------------------------------------------------------------------------------------------
 
-    def loads(
-        self,
-        rows: Sequence[Measurement],
-        items: Sequence[Configuration],
-        workers: Sequence[tuple[int, Configuration]],
-    ) -> RowLoads:
-        """Columns of the loads of all rows."""
+    def service(self, row: Measurement, item: Configuration, prefill: Configuration | None) -> Service:
+        """The row as a service under its load."""
         # Workers of disaggregated serving share one queue: no replicas, however many GPUs.
-        replicas = np.array(
-            [
-                1 if row.disaggregated else max(row.gpus // item.gpus, 1)
-                for row, item in zip(rows, items, strict=True)
-            ]
-        )
-        requests = np.array([row.requests or math.inf for row in rows], dtype=np.float64)
-        prefill_row = np.full(len(rows), -1, dtype=np.intp)
-        batched = np.zeros(len(rows))
-        for place, (index, worker) in enumerate(workers):
-            prefill_row[index], batched[index] = len(rows) + place, worker.batched_tokens
-        return RowLoads(
-            kind=np.array([row.kind for row in rows]),
-            engine=tuple(item.engine.id for item in items),
-            input_tokens=np.array([row.input_tokens for row in rows], dtype=np.float64),
-            output_tokens=np.array([row.output_tokens for row in rows], dtype=np.float64),
-            requests=requests / replicas,
-            replicas=replicas.astype(np.float64),
-            held_answer_fraction=np.array([self._held(item) for item in items], dtype=np.float64),
-            speculative=np.array([float(row.speculation == "on") for row in rows]),
-            equal_lengths=np.array([float(row.equal_lengths) for row in rows]),
-            alone=np.array([float(row.whole_batch_prompt) for row in rows]),
-            prefill_row=prefill_row,
-            prefill_workers=np.array([float(row.prefill.workers) for row in rows]),
-            prefill_batched_tokens=batched,
-            decode_workers=np.array([float(max(row.decode.workers, 1)) for row in rows]),
+        replicas = 1 if row.disaggregated else max(row.gpus // item.gpus, 1)
+        side = None
+        if prefill is not None:
+            side = PrefillSide(prefill, row.prefill.workers, max(row.decode.workers, 1))
+        spread = self.judgement["length_log_sigma"].value
+        return Service(
+            item=item,
+            load=load_of(row),
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            held_answer_fraction=self._held(item),
+            replicas=replicas,
+            input_log_sigma=spread,
+            output_log_sigma=spread,
+            speculative=row.speculation == "on",
+            prefill=side,
         )
 
     def _held(self, item: Configuration) -> float:
         name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
         return float(self.judgement[f"{name}.held_answer_fraction"].value)
+
+
+def _raised(engine: Engine, row: Measurement) -> int:
+    """The limit on sequences of a run that had more of them in flight than the engine's own limit; else 0."""
+    modest = engine.limits.modest
+    own = modest.max_running if modest else engine.limits.max_running
+    replicas = max(row.gpus // max(row.tp * max(row.pp, 1), 1), 1)
+    inside = math.ceil(row.in_flight / replicas)
+    return inside if inside > own else 0
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:

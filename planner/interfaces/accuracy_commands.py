@@ -31,8 +31,11 @@ def validate(
     answer = Answer(as_json=as_json)
     from planner.app import validate as validate_case
     from planner.calibration import accuracy as accuracy_case
+    from planner.loaders.percentile_rows import holds_percentiles
     from planner.report import json_document, validate_text
 
+    if holds_percentiles(measurements):
+        _percentiles(measurements, out, overlays, answer)
     found = validate_case.validate(measurements, overlays)
     lines = accuracy_case.error_lines(found.rows)
     if out is not None:
@@ -41,6 +44,25 @@ def validate(
     answer.give(
         lambda: json_document.encode(validate_text.document(found, lines)),
         lambda: validate_text.view(found, lines),
+    )
+    raise Exit(faults.ANSWERED)
+
+
+def _percentiles(measurements: Path, out: Path | None, overlays: tuple[Path, ...], answer: Answer) -> None:
+    """The same for a table of runs with percentiles."""
+    from planner.app import percentile_scores
+    from planner.calibration import percentile_errors
+    from planner.report import json_document, percentile_text
+
+    found = percentile_scores.validate_percentiles(measurements, overlays)
+    lines = percentile_errors.percentile_error_lines(found.rows)
+    order = percentile_errors.router_order(found.rows)
+    if out is not None:
+        write_whole(out, percentile_text.encode(found))
+        message(f"planner: wrote {out}")
+    answer.give(
+        lambda: json_document.encode(percentile_text.document(found, lines, order)),
+        lambda: percentile_text.view(found, lines, order),
     )
     raise Exit(faults.ANSWERED)
 
@@ -75,14 +97,20 @@ def calibrate(
         if path is not None:
             check_target(flag, path)
     answer = Answer(as_json=False)
+    from planner.app import percentile_scores
     from planner.calibration import choice_loss as choice_loss_case
     from planner.calibration import fit_reference as fit_reference_case
     from planner.calibration import fit_summary as fit_summary_case
-    from planner.report import accuracy_page, calibration_yaml, fit_reference_text
+    from planner.calibration import percentile_errors
+    from planner.report import accuracy_page, calibration_yaml, fit_reference_text, percentile_page
 
     with Progress() as progress:
         found = fit_reference_case.fit_reference(measurements, overlays, progress)
     calibration = fit_summary_case.summarised(found, on)
+    scores = percentile_scores.of_folder(measurements, overlays, calibration)
+    if scores is not None:
+        spreads = percentile_errors.percentile_sigmas(scores.rows)
+        calibration = calibration.model_copy(update={"sigma_log": calibration.sigma_log | spreads})
     _write(out, calibration_yaml.encode(calibration))
     if docs is not None:
         points = fit_summary_case.chart_points(found)
@@ -90,8 +118,14 @@ def calibrate(
             choice_loss_case.choice_losses(choice_loss_case.fitted_choices(found, calibration)),
             choice_loss_case.choice_losses(choice_loss_case.left_out_choices(found)),
         )
-        _write(docs, accuracy_page.encode(calibration, points, losses))
-        for name, picture in accuracy_page.pictures(points).items():
+        drawn, lines = accuracy_page.pictures(points), []
+        if scores is not None:
+            errors = percentile_errors.percentile_error_lines(scores.rows)
+            order = percentile_errors.router_order(scores.rows)
+            lines = percentile_page.section(scores, errors, order, calibration.sigma_log)
+            drawn |= percentile_page.pictures(scores)
+        _write(docs, accuracy_page.encode(calibration, points, losses, lines))
+        for name, picture in drawn.items():
             _write(docs.with_name(name), picture)
     answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))
     raise Exit(faults.ANSWERED)

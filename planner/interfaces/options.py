@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from typer import Option
 
@@ -31,6 +32,8 @@ WeightsFormat = Annotated[
 ]
 KvFormat = Annotated[str | None, Option("--kv", metavar="P", help="Format of the KV cache.")]
 EngineName = Annotated[str, Option("--engine", metavar="E", help="Serving engine.")]
+
+Word = TypeVar("Word", bound=str)
 
 LIMITS = tuple(
     f"{metric}_{statistic}"
@@ -71,6 +74,12 @@ class Checks:
     def maybe_whole(self, flag: str, text: str | None, *, unit: str = "") -> int | None:
         """A whole number of one or more, or nothing."""
         return None if text is None else self.whole(flag, text, unit=unit)
+
+    def word(self, flag: str, text: str, known: Sequence[Word]) -> Word:
+        """One of the known words; the first after a fault."""
+        if text not in known:
+            self.refuse(flag, f'"{text}"', f"one of {', '.join(known)}", nearest(text, known))
+        return next((word for word in known if word == text), known[0])
 
     def positive(self, flag: str, text: str | None, unit: str) -> float | None:
         """A finite number above zero, or nothing."""

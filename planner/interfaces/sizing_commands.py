@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit, Option
 
@@ -20,6 +20,9 @@ from planner.interfaces.options import (
 )
 from planner.interfaces.output import Answer, message
 from planner.loaders.files_out import check_target, write_whole
+
+if TYPE_CHECKING:
+    from planner.schema.service_load import Conventions
 
 
 def fit(
@@ -61,6 +64,28 @@ def fit(
     raise Exit(faults.ANSWERED if found.rows else faults.NO)
 
 
+StartBurst = Annotated[
+    str, Option(metavar="WORD", help="Whether what all clients send at the start counts: included, excluded.")
+]
+EqualLengths = Annotated[
+    bool, Option("--equal-lengths", help="All requests are equally long, so that clients keep in step.")
+]
+Burstiness = Annotated[
+    str | None, Option(metavar="X", help="Of arrivals: variance over squared mean of the gaps; default 1.")
+]
+
+
+def _conventions(
+    checks: Checks, start_burst: str, equal_lengths: bool, burstiness: str | None
+) -> Conventions:
+    """How a load is to be understood, as a benchmark of it would be."""
+    from planner.schema.service_load import Conventions
+
+    scv = checks.positive("--burstiness", burstiness, "variance over squared mean")
+    word = checks.word("--start-burst", start_burst, ("included", "excluded"))
+    return Conventions(word == "included", equal_lengths, 1.0 if scv is None else scv)
+
+
 def estimate(
     model: ModelName,
     gpu: Annotated[str, Option(metavar="G", help="Accelerator.")],
@@ -75,6 +100,18 @@ def estimate(
     engine: EngineName = "vllm",
     concurrency: Annotated[str | None, Option(metavar="N", help="Requests in flight.")] = None,
     rps: Annotated[str | None, Option(metavar="X", help="Requests per second, or --concurrency.")] = None,
+    requests: Annotated[
+        str | None, Option(metavar="N", help="A finite run of so many requests; default: without end.")
+    ] = None,
+    start_burst: StartBurst = "included",
+    equal_lengths: EqualLengths = False,
+    burstiness: Burstiness = None,
+    replicas: Annotated[
+        str, Option(metavar="N", help="Replicas that share the load; the answer is of one of them.")
+    ] = "1",
+    router: Annotated[
+        str, Option(metavar="POLICY", help="What spreads requests over replicas, such as round-robin.")
+    ] = "least-loaded",
     context: Annotated[
         str | None, Option(metavar="TOKENS", help="Longest sequence; default isl + osl.")
     ] = None,
@@ -99,6 +136,12 @@ def estimate(
     }
     in_flight = checks.maybe_whole("--concurrency", concurrency, unit="requests")
     arriving_rps = checks.positive("--rps", rps, "requests per second")
+    finite = checks.maybe_whole("--requests", requests, unit="requests")
+    conventions = _conventions(checks, start_burst, equal_lengths, burstiness)
+    count = checks.whole("--replicas", replicas, high=4096)
+    from planner.schema.routing import POLICIES
+
+    policy = checks.word("--router", router, POLICIES)
     context_tokens = checks.maybe_whole("--context", context, unit="tokens")
     batch = checks.maybe_whole("--max-batch", max_batch, unit="sequences")
     utilization = checks.fraction("--memory-utilization", memory_utilization)
@@ -116,10 +159,14 @@ def estimate(
         engine=engine,
         concurrency=in_flight,
         rps=arriving_rps,
+        requests=finite or 0,
+        replicas=count,
+        routing=policy,
         context=context_tokens,
         memory_utilization=utilization,
         max_batch=batch,
         overlays=overlays,
+        conventions=conventions,
         **asked,
     )
     answer.give(
@@ -146,6 +193,9 @@ def curve(
     rps_max: Annotated[
         str | None, Option(metavar="X", help="Vary the rate of random arrivals up to this instead.")
     ] = None,
+    start_burst: StartBurst = "included",
+    equal_lengths: EqualLengths = False,
+    burstiness: Burstiness = None,
     slo: Annotated[
         str | None, Option(metavar="LIMITS", help="Limits, such as ttft_p99=1500ms,itl_p99=60ms.")
     ] = None,
@@ -176,6 +226,7 @@ def curve(
     }
     most = checks.maybe_whole("--concurrency-max", concurrency_max, unit="requests")
     most_rps = checks.positive("--rps-max", rps_max, "requests per second")
+    conventions = _conventions(checks, start_burst, equal_lengths, burstiness)
     limits_s = checks.limits("--slo", slo)
     context_tokens = checks.maybe_whole("--context", context, unit="tokens")
     batch = checks.maybe_whole("--max-batch", max_batch, unit="sequences")
@@ -201,6 +252,7 @@ def curve(
         memory_utilization=utilization,
         max_batch=batch,
         overlays=overlays,
+        conventions=conventions,
         **asked,
     )
     if picture is not None and not found.cannot_run:

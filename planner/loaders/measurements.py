@@ -50,7 +50,7 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
     if faults:
         raise InputError(faults)
     rows = [read(Cells(place, header, cells, faults)) for place, cells in lines[1:]]
-    faults += _repeated(rows)
+    faults += repeated(rows)
     if faults:
         raise InputError(faults[:MAX_FAULTS])
     if not rows:
@@ -192,7 +192,8 @@ def is_legacy(engine: str, version: str) -> bool:
     return bool(key and number) and (int(number[1]), int(number[2])) < _OLD[key]  # type: ignore[index]
 
 
-def _repeated(rows: Sequence[Measurement]) -> list[Fault]:
+def repeated(rows: Sequence[Measurement]) -> list[Fault]:
+    """Ids that stand in two rows."""
     first: dict[str, str] = {}
     faults = []
     for row in rows:

@@ -24,6 +24,8 @@ class ClosedLoop:
     output_tokens_per_s: FloatArray
     decode_sequences: FloatArray
     prompt_alone_s: FloatArray
+    full_s: FloatArray
+    """Part of the TTFT that waits because the cache is full."""
 
 
 def steady_step_s(
@@ -119,4 +121,4 @@ def closed_loop(
     )
     full_s = np.maximum(concurrency - held, 0.0) / held * (answer_s + alone_s)
     ttft_s = ttft_overhead_s + alone_s * (ttft_factor + clumping * (running / ranks - 1.0)) + full_s
-    return ClosedLoop(between_s / tokens_per_step, np.asarray(ttft_s), rate, decoding, alone_s)
+    return ClosedLoop(between_s / tokens_per_step, np.asarray(ttft_s), rate, decoding, alone_s, full_s)

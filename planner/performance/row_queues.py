@@ -1,48 +1,50 @@
-"""Predictions for rows with arrivals of their own: a given rate, or the largest rate within limits.
+"""Services with arrivals of their own, without end: at a rate, or at the largest rate within limits.
 
-Rows with the same mean lengths share one traffic and are evaluated together. Predictions are medians: no
-margin for the confidence of a plan.
+Those with the same lengths share one traffic and are evaluated together. Predictions are medians: no margin
+for the confidence of a plan.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.performance.at_load import at_load
+from planner.performance.at_load import at_load, in_flight
 from planner.performance.capacity import capacities
-from planner.performance.open_load import LoadPolicy
+from planner.performance.load import Load, LoadPolicy
 from planner.performance.replica import replicas
-from planner.performance.rows import RowLoads
-from planner.physics.arrays import FloatArray, IntArray
+from planner.performance.row_loads import Service
+from planner.performance.service_result import EVERY_LATENCY
+from planner.physics.arrays import FloatArray
 from planner.queueing import lengths
-from planner.schema.configuration import Configuration
+from planner.schema.service_load import LargestRate, OpenArrivals
 from planner.schema.traffic import Traffic
 from planner.steptime.build import build_specs
 
 _SCORES = (-1.2815515655446004, 0.0, 1.2815515655446004, 2.3263478740408408)
 _PROBABILITIES = (0.1, 0.5, 0.9, 0.99)
-SLOT_SCORE = 2.3263478740408408
-"""Normal score at which a full batch may be met: 1 %."""
 
 
-@dataclass(frozen=True, eq=False)
-class QueuePredictions:
-    """By row; NaN where a kind of load has no such number."""
+def traffic_of(service: Service) -> Traffic:
+    """Lengths and arrivals of a service."""
+    traffic = service.traffic or mean_traffic(
+        service.input_tokens, service.output_tokens, service.input_log_sigma, service.output_log_sigma
+    )
+    load = service.load
+    if isinstance(load, OpenArrivals):
+        return replace(traffic, arrival_scv_ratio=load.burstiness, routing=load.routing)
+    return traffic
 
-    output_tokens_per_s: FloatArray
-    ttft_s: FloatArray
-    itl_s: FloatArray
-    max_rps: FloatArray
 
-
-def mean_traffic(input_tokens: float, output_tokens: float, log_sigma: float) -> Traffic:
+def mean_traffic(
+    input_tokens: float, output_tokens: float, log_sigma: float, output_log_sigma: float | None = None
+) -> Traffic:
     """Poisson arrivals with lognormal lengths of the given means."""
     prompt = _atoms(input_tokens, log_sigma)
-    answer = _atoms(output_tokens, log_sigma)
+    answer = _atoms(output_tokens, log_sigma if output_log_sigma is None else output_log_sigma)
     total = lengths.sum_atoms(*prompt, *answer)
     return Traffic(
         input_weight=prompt[0],
@@ -62,6 +64,8 @@ def mean_traffic(input_tokens: float, output_tokens: float, log_sigma: float) ->
 
 
 def _atoms(mean_tokens: float, log_sigma: float) -> tuple[FloatArray, FloatArray]:
+    if not log_sigma:
+        return np.ones(1), np.array([max(mean_tokens, 1.0)])
     median = mean_tokens * math.exp(-(log_sigma**2) / 2.0)
     known = np.array([median * math.exp(log_sigma * score) for score in _SCORES])
     weight, tokens = lengths.atoms_from_percentiles(np.array(_PROBABILITIES), known)
@@ -70,104 +74,80 @@ def _atoms(mean_tokens: float, log_sigma: float) -> tuple[FloatArray, FloatArray
     return weight, scaled
 
 
-def predict_queues(
-    items: Sequence[Configuration],
-    loads: RowLoads,
-    rates_rps: FloatArray,
-    limits_s: Sequence[Mapping[str, float]],
-    sent_requests: FloatArray,
-    fitting: FloatArray,
-    log_sigma: float,
-) -> QueuePredictions:
-    """Open-loop and server rows; the others stay NaN.
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Services of one traffic, with the batch that each of their replicas holds."""
 
-    Args:
-        items: configurations by row. loads: their loads. rates_rps: offered to one replica.
-        limits_s: p99 limits of server rows, by name of `Slo`. sent_requests: length of an open-loop run, all
-        replicas, 0 where it is not known. fitting: sequences that one replica holds.
-        log_sigma: spread of the lengths, whose means alone are known.
-    """
-    size = len(loads)
-    found = QueuePredictions(*(np.full(size, np.nan) for _ in range(4)))
-    for rows in _groups(loads):
-        traffic = mean_traffic(
-            float(loads.input_tokens[rows[0]]), float(loads.output_tokens[rows[0]]), log_sigma
+    services: tuple[Service, ...]
+    traffic: Traffic
+    fitting: FloatArray
+
+    @property
+    def static(self) -> bool:
+        """Batches are computed to their longest answer."""
+        return self.services[0].item.engine.limits.batching == "static"
+
+    def _policy(self, saturated: bool) -> LoadPolicy:
+        return LoadPolicy(
+            slot_z_score=self.services[0].slot_z_score,
+            step_factor_ratio=1.0,
+            ttft_factor_ratio=1.0,
+            saturated=saturated,
+            static_batches=self.static,
         )
-        chosen = [items[row] for row in rows]
-        batch = np.maximum(fitting[rows], 1.0)
-        if loads.kind[rows[0]] == "server-slo":
-            found.max_rps[rows] = _largest(chosen, traffic, batch, [limits_s[row] for row in rows])
-            found.max_rps[rows] *= loads.replicas[rows]
-            found.output_tokens_per_s[rows] = found.max_rps[rows] * loads.output_tokens[rows]
-        else:
-            ttft, itl, rate = _at_rate(chosen, traffic, batch, rates_rps[rows], sent_requests[rows])
-            found.ttft_s[rows], found.itl_s[rows] = ttft, itl
-            found.output_tokens_per_s[rows] = rate * loads.replicas[rows] * loads.output_tokens[rows]
-    return found
+
+    def at_rates(self, rates_rps: FloatArray, saturated: bool, wanted: tuple[str, ...]) -> Load:
+        """The state in which each replica carries its rate, or all that it can."""
+        items = [service.item for service in self.services]
+        workers = replicas(items, build_specs(items), self.traffic)
+        rows, batch = np.arange(len(items), dtype=np.int64), np.maximum(self.fitting, 1.0)
+        return at_load(workers, rows, rates_rps, batch, self.traffic, self._policy(saturated), wanted)
+
+    def with_clients(self, clients: FloatArray) -> Load:
+        """The state with so many requests always in flight in each replica, without a start."""
+        items = [service.item for service in self.services]
+        workers = replicas(items, build_specs(items), self.traffic)
+        rows, batch = np.arange(len(items), dtype=np.int64), np.maximum(self.fitting, 1.0)
+        policy = self._policy(saturated=False)
+        return in_flight(workers, rows, clients, batch, self.traffic, policy, EVERY_LATENCY)
+
+    def largest_rps(self) -> FloatArray:
+        """The largest rate of a replica at which the limits of its load hold."""
+        limits = [_limits(service) for service in self.services]
+        rates = np.empty(len(limits))
+        for kept in {tuple(sorted(limit.items())) for limit in limits}:
+            picked = [row for row, limit in enumerate(limits) if tuple(sorted(limit.items())) == kept]
+            items = [self.services[row].item for row in picked]
+            found = capacities(
+                replicas(items, build_specs(items), self.traffic),
+                np.asarray(np.maximum(self.fitting[picked], 1.0), dtype=np.int64),
+                self.traffic,
+                self._policy(saturated=False),
+                dict(kept),
+            )
+            rates[picked] = found.rate_rps
+        return rates
 
 
-def _groups(loads: RowLoads) -> Iterator[IntArray]:
-    keys: dict[tuple[str, float, float], list[int]] = {}
-    for row in np.flatnonzero(np.isin(loads.kind, ("open-loop", "server-slo"))):
-        key = (str(loads.kind[row]), float(loads.input_tokens[row]), float(loads.output_tokens[row]))
-        keys.setdefault(key, []).append(int(row))
-    for rows in keys.values():
-        yield np.array(rows, dtype=np.intp)
+def _limits(service: Service) -> Mapping[str, float]:
+    return service.load.limits_s if isinstance(service.load, LargestRate) else {}
 
 
-def _policy(saturated: bool) -> LoadPolicy:
-    return LoadPolicy(
-        slot_z_score=SLOT_SCORE, step_factor_ratio=1.0, ttft_factor_ratio=1.0, saturated=saturated
-    )
-
-
-def _largest(
-    items: Sequence[Configuration],
-    traffic: Traffic,
-    batch: FloatArray,
-    limits_s: Sequence[Mapping[str, float]],
-) -> FloatArray:
-    """The largest rate at which every limit holds; rows with the same limits together."""
-    rates = np.empty(len(items))
-    for limits in {tuple(sorted(limit.items())) for limit in limits_s}:
-        rows = [row for row, limit in enumerate(limits_s) if tuple(sorted(limit.items())) == limits]
-        chosen = [items[row] for row in rows]
-        specs = build_specs(chosen)
-        found = capacities(
-            replicas(chosen, specs, traffic),
-            np.asarray(batch[rows], dtype=np.int64),
-            traffic,
-            _policy(saturated=False),
-            dict(limits),
+def alike(
+    services: Sequence[Service], picked: Sequence[int], fitting: FloatArray
+) -> list[tuple[list[int], Alike]]:
+    """The picked services by traffic, with their places."""
+    places: dict[tuple[object, ...], list[int]] = {}
+    for place in picked:
+        one = services[place]
+        arriving = (
+            (one.load.burstiness, one.load.routing) if isinstance(one.load, OpenArrivals) else type(one.load)
         )
-        rates[rows] = found.rate_rps
-    return rates
-
-
-def _at_rate(
-    items: Sequence[Configuration],
-    traffic: Traffic,
-    batch: FloatArray,
-    rates_rps: FloatArray,
-    sent: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean TTFT and ITL at a rate, and the rate that leaves.
-
-    Beyond the capacity the queue grows for as long as the run lasts: of N requests the mean one waits
-    ``N / 2 (1 / capacity - 1 / rate)``.
-    """
-    rows = np.arange(len(items), dtype=np.int64)
-    specs = build_specs(items)
-    workers = replicas(items, specs, traffic)
-    most = at_load(workers, rows, np.full(len(items), np.inf), batch, traffic, _policy(True), ("itl_mean",))
-    inside = np.minimum(rates_rps, 0.98 * most.rate_rps)
-    wanted = ("ttft_mean", "itl_mean")
-    load = at_load(workers, rows, inside, batch, traffic, _policy(True), wanted)
-    over = rates_rps > most.rate_rps
-    served = np.minimum(rates_rps, most.rate_rps)
-    with np.errstate(invalid="ignore"):
-        queue_s = np.where(over, sent / 2.0 * (1.0 / served - 1.0 / rates_rps), 0.0)
-    ttft_s = load.latency_s["ttft_mean"] + queue_s
-    ttft_s = np.where(over & (sent == 0.0), np.nan, ttft_s)
-    itl_s = np.where(over, most.latency_s["itl_mean"], load.latency_s["itl_mean"])
-    return np.where(np.isfinite(ttft_s), ttft_s, np.nan), itl_s, served
+        spread = (one.input_tokens, one.output_tokens, one.input_log_sigma, one.output_log_sigma)
+        own: object = spread if one.traffic is None else id(one.traffic)
+        static = one.item.engine.limits.batching == "static"
+        places.setdefault((own, arriving, static, one.slot_z_score), []).append(place)
+    return [
+        (rows, Alike(tuple(services[row] for row in rows), traffic_of(services[rows[0]]), fitting[rows]))
+        for rows in places.values()
+    ]

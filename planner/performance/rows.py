@@ -6,15 +6,17 @@ lengths clumps, a batch may be static, and requests may all be sent at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from planner.performance.closed_loop import closed_loop, clumping_fraction
+from planner.performance.row_loads import RowLoads
 from planner.performance.two_stations import two_stations
 from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
+from planner.schema.service_load import REQUESTS_PER_CLIENT
 from planner.steptime.memory import max_sequences, memory_account
 from planner.steptime.rates import engine_parameter_of, first_token_overhead_s, parameter
 from planner.steptime.specs import StepSpecs
@@ -26,44 +28,20 @@ DRAFTS_PER_STEP = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class RowLoads:
-    """Loads of rows, per replica; one entry a row."""
-
-    kind: np.ndarray[tuple[int], np.dtype[np.str_]]
-    engine: tuple[str, ...]
-    """Engine family, as the calibration names it."""
-    input_tokens: FloatArray
-    output_tokens: FloatArray
-    requests: FloatArray
-    """In flight, in the batch, or sent at once; infinite where nobody says."""
-    replicas: FloatArray
-    held_answer_fraction: FloatArray
-    """Share of an answer that a running request holds on average."""
-    equal_lengths: FloatArray
-    """1 where all requests are equally long."""
-    speculative: FloatArray
-    """1 where drafts are verified."""
-    alone: FloatArray
-    """1 where the time to first token has no server in front of it."""
-    prefill_row: IntArray
-    """Entry of the prefill worker of a disaggregated row among the specifications, else -1."""
-    prefill_workers: FloatArray
-    prefill_batched_tokens: FloatArray
-    """Prompt tokens that one attention rank of a prefill worker takes into a step."""
-    decode_workers: FloatArray
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return int(self.input_tokens.shape[0])
-
-
-@dataclass(frozen=True, eq=False)
 class RowPredictions:
     """What a table would show, for all GPUs of a row; NaN where a kind of load has no such number."""
 
     output_tokens_per_s: FloatArray
     ttft_s: FloatArray
     tpot_s: FloatArray
+    decoding: FloatArray
+    """Requests of one replica that decode, on average."""
+    prompt_s: FloatArray
+    """One prompt alone."""
+    fixed_s: FloatArray
+    """Part of the TTFT in front of the engine."""
+    full_s: FloatArray
+    """Part of the TTFT that waits for a place in the cache or in the batch."""
     fitting: FloatArray
     """Sequences that one replica holds."""
 
@@ -73,7 +51,9 @@ class RowPredictions:
         return cls(*(np.full(size, NOT_PREDICTED) for _ in fields(cls)))
 
 
-Rule = Callable[["_Group"], "tuple[FloatArray, FloatArray, FloatArray]"]
+Numbers = Mapping[str, FloatArray]
+"""By name of a field of `RowPredictions`."""
+Rule = Callable[["_Group"], Numbers]
 
 
 def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) -> RowPredictions:
@@ -91,7 +71,6 @@ def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) ->
         (_static_batch, loads.kind == "static-batch"),
         (_closed_loop, (loads.kind == "closed-loop") & ~disaggregated),
         (_closed_loop, loads.kind == "offline"),
-        (_burst, loads.kind == "burst"),
         (_two_stations, (loads.kind == "closed-loop") & disaggregated),
     )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -99,7 +78,9 @@ def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) ->
             rows = everyone[picked]
             if rows.size:
                 group = _Group(specs, rows, loads, constants, result.fitting[rows])
-                result.output_tokens_per_s[rows], result.ttft_s[rows], result.tpot_s[rows] = rule(group)
+                for name, values in rule(group).items():
+                    getattr(result, name)[rows] = values
+                result.prompt_s[rows] = group.prefill_s(np.ones(rows.shape))
     return result
 
 
@@ -108,7 +89,8 @@ def fitting_sequences(specs: StepSpecs, rows: IntArray, loads: RowLoads) -> Floa
     held = loads.input_tokens[rows] + loads.output_tokens[rows] * loads.held_answer_fraction[rows]
     pool = memory_account(specs, rows).kv_cache_bytes
     fitting = max_sequences(specs, rows, pool, np.maximum(held, 1.0))
-    return np.minimum(fitting, specs.max_running[rows] * specs.attention_dp[rows])
+    fitting = np.minimum(fitting, specs.max_running[rows] * specs.attention_dp[rows])
+    return np.minimum(fitting, loads.most_sequences[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +151,9 @@ class _Group:
         self.alone = loads.alone[rows] > 0
         self.ttft_factor = constants.ttft_factor[rows]
         self.overhead_s = constants.ttft_overhead_s[rows]
-        self.clumping = constants.clumping[rows]
+        # The fitted slope holds the start of runs of ten requests a client.
+        start = (loads.burst_share[rows] - 1.0 / REQUESTS_PER_CLIENT) / 2.0
+        self.clumping = np.maximum(constants.clumping[rows] + start, 0.0)
         self.together = np.where(loads.equal_lengths[rows] > 0, constants.together[rows], 1.0)
         speculative = loads.speculative[rows]
         self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
@@ -187,20 +171,27 @@ class _Group:
         step_s = total_step_s(self.specs, self.rows, sequences * self.work_factor, self.context_tokens)
         return step_s / self.tokens_per_step
 
+    @property
+    def fixed_s(self) -> FloatArray:
+        """What the server in front takes, where there is one."""
+        return np.where(self.alone, 0.0, self.overhead_s)
+
     def first_token_s(self, service_s: FloatArray) -> FloatArray:
         """A prompt alone, with the server in front of it where there is one."""
         served_s = self.overhead_s + self.ttft_factor * service_s
         return np.where(self.alone, service_s, served_s)
 
 
-Numbers = tuple[FloatArray, FloatArray, FloatArray]
-"""Output tokens per second, TTFT and TPOT in seconds."""
+def _numbers(rate: FloatArray, ttft_s: FloatArray, tpot_s: FloatArray, **more: FloatArray) -> Numbers:
+    """Output tokens per second, TTFT and TPOT, and what else a kind of load knows."""
+    return {"output_tokens_per_s": rate, "ttft_s": ttft_s, "tpot_s": tpot_s, **more}
 
 
 def _first_token(group: _Group) -> Numbers:
     batch = np.maximum(group.requests, 1.0)
     ttft_s = group.first_token_s(group.prefill_s(batch))
-    return group.replicas * batch / ttft_s, ttft_s, np.full(ttft_s.shape, NOT_PREDICTED)
+    nothing = np.full(ttft_s.shape, NOT_PREDICTED)
+    return _numbers(group.replicas * batch / ttft_s, ttft_s, nothing, fixed_s=group.fixed_s)
 
 
 def _static_batch(group: _Group) -> Numbers:
@@ -211,7 +202,8 @@ def _static_batch(group: _Group) -> Numbers:
     step_s = group.decode_s(inside)
     elapsed_s = waves * (prompt_s + np.maximum(group.output_tokens - 1.0, 0.0) * step_s)
     rate = group.replicas * group.requests * group.output_tokens / elapsed_s
-    return rate, group.first_token_s(prompt_s), step_s
+    first_s = group.first_token_s(prompt_s)
+    return _numbers(rate, first_s, step_s, decoding=inside, fixed_s=group.fixed_s)
 
 
 def _closed_loop(group: _Group) -> Numbers:
@@ -234,32 +226,14 @@ def _closed_loop(group: _Group) -> Numbers:
     )
     unlimited = ~np.isfinite(group.requests)
     ttft_s = np.where(unlimited, NOT_PREDICTED, loop.ttft_s)
-    return group.replicas * loop.output_tokens_per_s, ttft_s, loop.tpot_s
-
-
-def _burst(group: _Group) -> Numbers:
-    """All requests sent at once: every prompt is prefilled once, and answers decode in waves.
-
-    ``T = N S + (N / B) OSL t_step(B)`` with ``B = min(N, fitting)``. Requests are admitted over
-    ``T - OSL t_step``; the mean one waits half of that.
-
-    Assumes: nearly equal lengths; the last wave is as full as the others.
-    """
-    inside = np.minimum(group.requests, group.fitting)
-    step_s = group.decode_s(inside)
-    answer_s = group.output_tokens * step_s
-    prompts_s = group.requests / inside * group.prefill_s(inside)
-    elapsed_s = prompts_s + group.requests / inside * answer_s
-    admitted_s = elapsed_s - answer_s
-    ttft_s = group.overhead_s + admitted_s / 2.0
-    rate = group.replicas * group.requests * group.output_tokens / elapsed_s
-    share = np.where(group.requests > inside, inside / group.requests, 1.0)
-    tpot_s = np.where(
-        group.requests > inside,
-        share * elapsed_s / group.output_tokens,
-        (elapsed_s - admitted_s / 2.0) / group.output_tokens,
+    return _numbers(
+        group.replicas * loop.output_tokens_per_s,
+        ttft_s,
+        loop.tpot_s,
+        decoding=loop.decode_sequences,
+        fixed_s=group.overhead_s,
+        full_s=loop.full_s,
     )
-    return rate, ttft_s, tpot_s
 
 
 def _two_stations(group: _Group) -> Numbers:
@@ -282,7 +256,9 @@ def _two_stations(group: _Group) -> Numbers:
         full_s * group.constants.split_prefill_factor,
     )
     ttft_s = group.constants.split_overhead_s + loop.wait_s
-    return loop.rate_rps * group.output_tokens, ttft_s, loop.think_s / group.output_tokens
+    rate, tpot_s = loop.rate_rps * group.output_tokens, loop.think_s / group.output_tokens
+    fixed_s = np.full(rate.shape, group.constants.split_overhead_s)
+    return _numbers(rate, ttft_s, tpot_s, decoding=loop.rate_rps * loop.think_s / workers, fixed_s=fixed_s)
 
 
 def _prefill_step_s(group: _Group, prefill: IntArray, prompts: Floats) -> FloatArray:

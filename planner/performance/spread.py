@@ -54,3 +54,16 @@ def _of_class(item: Configuration, name: SpreadClass) -> dict[str, float]:
         key = next(key for key in keys if key in sigma)
         found[quantity] = sigma[key].value
     return found
+
+
+def percentile_sigma_log(item: Configuration, metric: str, percentile: str) -> float:
+    """Log-standard deviation of one percentile (``ttft``, ``p99``) of a configuration.
+
+    Never below that of the mean of its class; TPOT stands for ITL, and end-to-end times are as sure as first
+    tokens. Where the calibration states none for the percentile, that of the mean.
+
+    Source: errors of published runs with percentiles, `docs/accuracy.md`.
+    """
+    of_mean = class_sigma_log(item)["tpot" if metric in ("itl", "tpot") else "ttft"]
+    stated = item.calibration.sigma_log.get(f"{metric}_{percentile}")
+    return of_mean if stated is None else max(of_mean, stated.value)

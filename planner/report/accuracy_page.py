@@ -25,8 +25,8 @@ _CHOICE = (
     "nothing seems to keep it. Predictions are medians, without the margin of planning.",
 )
 _UNCOVERED = (
-    "Requests that all start at once (`burst` rows): the host and the drain of the last answers rule them; "
-    "they are scored by `planner validate` and not fitted.",
+    "Requests that all start at once (`burst` rows): simulated, the host and the drain of the last answers "
+    "rule them; they are scored by `planner validate` and not fitted.",
     "Speculative decoding: one number of tokens per step stands for all models and engines.",
     "Accelerators and formats without rows: their shares of peak are judgement; the calibration says so.",
     "Prefix caching, adapters and images: computed from first principles, without measured rows.",
@@ -59,8 +59,12 @@ def encode(
     calibration: Calibration,
     points: Points,
     losses: tuple[Sequence[ChoiceLoss], Sequence[ChoiceLoss]] = ((), ()),
+    percentiles: Sequence[str] = (),
 ) -> bytes:
-    """The page; the losses of choices are those of the calibration, and with each pair left out."""
+    """The page; the losses of choices are those of the calibration, and with each pair left out.
+
+    ``percentiles`` are the lines of `planner.report.percentile_page`.
+    """
     record = calibration.fit
     assert record is not None, "a fitted calibration carries its record"
     lines = [
@@ -105,6 +109,7 @@ def encode(
         "## Not covered",
         "",
         *(f"- {line}" for line in _UNCOVERED),
+        *percentiles,
     ]
     return ("\n".join(lines) + "\n").encode()
 

@@ -30,7 +30,7 @@ def view(curve: Curve) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{curve.model} on {curve.option}", style="bold"),
         section("Latency over throughput", Text(picture(curve)), Text(_legend(), style="dim")),
-        section("Points", _table(curve)),
+        section("Points", _table(curve), Text(f"Up to: {curve.load_text}.", style="dim")),
         section("Knee and limits", bullets(_sentences(curve))),
         section("How sure this is", Text(_sure(curve))),
     ]

@@ -74,11 +74,16 @@ def _speed(estimate: Estimate) -> list[RenderableType]:
         ("utilization", estimate.utilization, numbers.share),
     )
     parts: list[RenderableType] = [
-        pairs((name, words(value)) for name, value, words in figures if value is not None)
+        Text(_capital(estimate.load) + ".", style="dim"),
+        pairs((name, words(value)) for name, value, words in figures if value is not None),
     ]
     if estimate.bound:
         parts.append(Text(bound_sentence(estimate.bound), style="dim"))
     return parts
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _latency(estimate: Estimate) -> RenderableType | None:

@@ -65,11 +65,11 @@ def view(validation: Validation, lines: Sequence[ErrorLine]) -> RenderableType:
     return Group(*parts)
 
 
-def errors_table(lines: Sequence[ErrorLine]) -> RenderableType:
-    """Bias, median, mean and 90th percentile by class."""
+def errors_table(lines: Sequence[ErrorLine], with_number: bool = False) -> RenderableType:
+    """Bias, median, mean and 90th percentile by class, and by percentile where lines hold several."""
     rows = [
         (
-            line.group,
+            f"{line.number.split('_')[1].upper()} {line.group}" if with_number else line.group,
             f"{line.rows:,}",
             f"{line.bias:+.1%}",
             f"{line.median:.1%}",

@@ -57,6 +57,8 @@ class Measurement:
     """Chunk that the note states."""
     max_running: int = 0
     """Sequences in one batch at most that the note states."""
+    in_flight: float = 0.0
+    """Requests in flight over all GPUs by Little's law, where layout or limits follow from it."""
     memory_fraction: float = 0.0
     """Share of memory that the note states."""
     speculation: Literal["none", "on", "unknown"] = "none"
@@ -67,6 +69,8 @@ class Measurement:
     doubtful: bool = False
     whole_batch_prompt: bool = False
     """The time to first token is that of a whole batch, without a server in front of it."""
+    published_format: bool = False
+    """Where the table states no weight format, the checkpoint was served as it is published."""
     legacy: bool = False
     """The note or the version tells of an engine generation before the present one."""
     output_tokens_per_s: float = 0.0

@@ -430,6 +430,8 @@ class Estimate(Noun):
     """One configuration at one load."""
 
     option: str
+    load: str = ""
+    """What it is put under, with the conventions of a benchmark, in words."""
     cannot_run: tuple[CannotRun, ...] = ()
     memory_bytes: Memory | None = None
     max_batch: int | None = None
@@ -444,6 +446,7 @@ class Estimate(Noun):
     output_tokens_per_s: float | None = None
     requests_per_s: float | None = None
     utilization: float | None = None
+    """Requests completed, over those of a replica that is never without work."""
     ttft_s: Statistic = {}
     itl_s: Statistic = {}
     tpot_s: Statistic = {}
@@ -486,6 +489,8 @@ class Curve(Noun):
     memory_bytes: Memory | None = None
     load: Literal["concurrency", "rate"] = "concurrency"
     """What was varied: requests always in flight, or requests that arrive at random."""
+    load_text: str = ""
+    """The largest load, with the conventions of a benchmark, in words."""
     max_batch: int | None = None
     """Sequences of this length that one replica holds."""
     points: tuple[CurvePoint, ...] = ()

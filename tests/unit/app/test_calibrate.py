@@ -138,7 +138,9 @@ def test_estimates_use_the_factor_and_say_so(tmp_path):
     assert after.decode_step_s == pytest.approx(before.decode_step_s * factor, rel=0.01)
     assert after.prefill_s == pytest.approx(before.prefill_s * factor, rel=1e-3)
     assert after.uncertainty["tpot"] == pytest.approx(step(found).sigma_log_after, rel=1e-3)
-    assert after.ttft_s["mean"] < before.ttft_s["mean"] * factor  # the sample's TTFT is below the prediction
+    first = next(change.factor for change in found.factors if change.name == "ttft")
+    # What the server takes in front of the engine does not follow the steps.
+    assert first <= after.ttft_s["mean"] / before.ttft_s["mean"] <= first * factor * 1.001
 
 
 @pytest.mark.parametrize(

