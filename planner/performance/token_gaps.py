@@ -22,6 +22,8 @@ _TAKEN_TOGETHER = 0.17
 """Further variance over mean of what is taken from a shared queue at once; from simulations."""
 _PARTS = (0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 """Of a chunk, at which pieces of prompts are counted."""
+_DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+"""Chunks of a prompt before one of its own, at which chunks are counted."""
 
 
 def token_latency(
@@ -70,7 +72,7 @@ def _gap(
         np.maximum(state.mean, 1.0),
         np.full(shape, traffic.decode_context_tokens),
         chunk,
-        np.maximum(chunk / 2.0, prompt_context_tokens(traffic)),
+        np.maximum(prompt_context_tokens(traffic), (prefill.depth(rare) + 0.5) * chunk),
         np.maximum(chunk / max(traffic.prefill_mean_tokens, 1.0), 1.0),
     )
     mixed_s = mixed_s + _heavier_s(state, batch_sequences, policy, 0.5)
@@ -100,6 +102,8 @@ class _Prefill:
     log_sigma: FloatArray
     long_pieces: FloatArray
     """[len(_PARTS), rows] Prompts and chunks of them that fill such a part of a chunk, in a mean step."""
+    deep_chunks: FloatArray
+    """[len(_DEPTHS), rows] Full chunks behind at least so many others of their prompt, in a mean step."""
 
     def tokens(self, probability: float, most: FloatArray) -> FloatArray:
         """Of the gap whose rank among all gaps is ``probability``."""
@@ -114,6 +118,13 @@ class _Prefill:
             found = np.where(more > rare, part, found)
         return found
 
+    def depth(self, rare: float) -> FloatArray:
+        """Chunks before a full one of the same prompt, which it reads again, in a ``rare`` share of gaps."""
+        found = np.zeros_like(self.share)
+        for depth, more in zip(_DEPTHS, self.deep_chunks, strict=True):
+            found = np.where(more > rare, depth, found)
+        return found
+
 
 def _prefill(state: State, traffic: Traffic) -> _Prefill:
     """How prompts come together in steps: what arrives during a long step makes the next one long.
@@ -126,7 +137,7 @@ def _prefill(state: State, traffic: Traffic) -> _Prefill:
     Source: branching with immigration, N' = Poisson(a + g N) (Harris, The Theory of Branching Processes,
     1963, chapter V).
     """
-    mean, scv, long = _pieces(state.chunk, traffic)
+    mean, scv, long, deep = _pieces(state.chunk, traffic)
     work = np.minimum(state.share * state.chunk_mean, state.chunk)
     slope_s = np.maximum(state.mixed_s - state.decode_s, 0.0) / state.chunk_mean
     growth = np.minimum(slope_s * work / state.step_s, _MOST_GROWTH)
@@ -143,7 +154,7 @@ def _prefill(state: State, traffic: Traffic) -> _Prefill:
     random, uneven = (np.log(np.maximum(v / share / (together * together), 1.0 + 1e-6)) for v in both)
     # Uneven arrivals widen what comes together; a lower median must not make up for all of it.
     median, log_sigma = together * np.exp(-(random + uneven) / 4.0), np.sqrt(uneven)
-    return _Prefill(share, median, log_sigma, work / mean * long)
+    return _Prefill(share, median, log_sigma, work / mean * long, work / mean * deep)
 
 
 def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:
@@ -162,10 +173,10 @@ def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(1.0 + (own - 1.0) * np.sqrt(seen), taken))
 
 
-def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of prompts cut to chunks, by row: mean, squared coefficient of variation, and shares of long ones."""
+def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Of prompts cut to chunks: mean, squared coefficient of variation, shares of long and of deep ones."""
     count, first, second = (np.zeros_like(chunk) for _ in range(3))
-    long = np.zeros((len(_PARTS), *chunk.shape))
+    long, deep = (np.zeros((len(which), *chunk.shape)) for which in (_PARTS, _DEPTHS))
     for weight, tokens in zip(traffic.input_weight, traffic.computed_tokens, strict=True):
         full = np.floor(tokens / chunk)
         rest = tokens - full * chunk
@@ -174,8 +185,10 @@ def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray
         second += weight * (full * chunk * chunk + rest * rest)
         for part, more in zip(_PARTS, long, strict=True):
             more += weight * (full + (rest >= part * chunk))
+        for depth, more in zip(_DEPTHS, deep, strict=True):
+            more += weight * np.maximum(full - depth, 0.0)
     mean = first / count
-    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count
+    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count, deep / count
 
 
 def _short_answers(traffic: Traffic) -> float:

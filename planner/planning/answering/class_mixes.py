@@ -104,11 +104,12 @@ def _factors(case: FleetCase, choice: FleetChoice) -> dict[Where, Fraction]:
     for pool, period in _mixing(case, choice):
         name, placed = pool.option.workload, case.posed.found[pool.option.id][1]
         classes = case.classes[name]
-        part = mixed_part(case.posed, classes, name, pool.shares[period], placed.configuration)
+        replicas = pool.counts[period]
+        part = mixed_part(case.posed, classes, name, pool.shares[period], replicas, placed.configuration)
         if carries_rps(part) >= capacity_rps(pool, period) * _ROUNDING:
             continue
         for shares in _near(pool.shares[period]):
-            part = mixed_part(case.posed, classes, name, shares)
+            part = mixed_part(case.posed, classes, name, shares, replicas)
             for option in case.question.options:
                 assumed = added_up_rps(option, pool, period, shares) if option.workload == name else _NONE
                 if assumed:

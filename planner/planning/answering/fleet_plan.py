@@ -150,7 +150,10 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
     def ask(question: FleetProblem) -> FleetChoice:
         return with_preferred(question, solved(question, run, part=part))
 
-    return settled(case, ask) if case.classes else settled_sizes(case, ask)
+    choice = None
+    if case.classes:
+        case, choice = settled(case, ask)
+    return settled_sizes(case, ask, choice)
 
 
 def together(answers: Sequence[FleetAnswer]) -> FleetAnswer:

@@ -12,26 +12,36 @@ from planner import numbers
 from planner.candidates.options import MICRO
 from planner.constraints.fleet_check import broken
 from planner.planning.documents.chosen import chosen_of
+from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
 from planner.planning.posing.fleet_case import FleetCase
 from planner.schema.fleet import FleetChoice, FleetProblem
 
 _ROUNDS = 5
+_ROUNDING = 1 - Fraction(1, MICRO)
+"""Rates are rounded down to a millionth."""
 _NONE = Fraction(0)
 Solve = Callable[[FleetProblem], FleetChoice]
 Hour = tuple[str, str, int]
 """Workload, role, period."""
 
 
-def settled_sizes(case: FleetCase, solve: Solve) -> tuple[FleetCase, FleetChoice]:
+def settled_sizes(
+    case: FleetCase, solve: Solve, choice: FleetChoice | None = None
+) -> tuple[FleetCase, FleetChoice]:
     """The answer in which every pool carries its demand at the number of replicas that it really has.
 
     A replica is planned with what it carries in a pool that serves the busiest hour. At night a pool is
     smaller and each of its replicas carries less. Where that breaks a plan, the demand of those hours is
     counted as so much higher and the question is asked again. Where time ends a round, or nothing carries
     that, the plan before stands and says what it lacks.
+
+    Args:
+        case: what is asked.
+        solve: answers a question.
+        choice: the answer to its question, where it is known.
     """
-    choice = solve(case.question)
+    choice = solve(case.question) if choice is None else choice
     factors: dict[Hour, Fraction] = {}
     for _ in range(_ROUNDS):
         more = _short(case, choice)
@@ -112,10 +122,17 @@ def _slower(case: FleetCase, pool: FleetPool, mine: list[FleetPool], period: int
     assert posed is not None, "the options of predictions come from candidates"
     chosen = chosen_of(posed)
     option, placed = chosen.found[pool.option.anywhere]
+    replicas = replicas_like(pool, mine, period, lost)
+    classes = case.classes.get(option.workload)
+    if classes is not None:
+        name, shares = option.workload, pool.shares[period]
+        carried = carries_rps(mixed_part(posed, classes, name, shares, replicas, placed.configuration))
+        planned = capacity_rps(pool, period) * _ROUNDING
+        return planned / carried if 0 < carried < planned else Fraction(1)
     evaluation = chosen.part(placed).evaluation
     if evaluation.pool_sizes is None or len(option.rates_rps) > 1:
         return Fraction(1)
-    rate = evaluation.rate_in_pool_rps(placed.configuration, replicas_like(pool, mine, period, lost))
+    rate = evaluation.rate_in_pool_rps(placed.configuration, replicas)
     planned = option.rates_rps[0]
     carried = Fraction(ceil(rate * MICRO), MICRO)
     return planned / carried if 0 < carried < planned else Fraction(1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.candidates.options import MICRO, micro_rps
 from planner.candidates.subset import subset
+from planner.performance.pool_sizes import routed
 from planner.planning.documents.pools import FleetPool
 from planner.planning.posing.length_class import LengthClasses
 from planner.planning.posing.study import Posed
@@ -25,15 +26,17 @@ def mixed_part(
     classes: LengthClasses,
     workload: str,
     kept: Mapping[str, Fraction],
+    replicas: int,
     configuration: int | None = None,
 ) -> Evaluated:
-    """The configurations of a workload evaluated at a mix of its classes.
+    """The configurations of a workload evaluated at a mix of its classes, in a pool of so many replicas.
 
     Args:
         posed: the problem with classes.
         classes: of the workload.
         workload: its name.
         kept: share of each class's requests that comes; of an absent class none.
+        replicas: of the pool.
         configuration: the only one meant; default: all, in their order.
     """
     part = posed.evaluated[workload]
@@ -43,7 +46,8 @@ def mixed_part(
         candidates = subset(candidates, np.arange(len(candidates)) == configuration)
     every = Enumerated(candidates, {}, part.refused_gpus)
     traffic = classes.prompts.traffic([float(kept.get(name, 0)) for name in classes.names])
-    case = replace(part.case, traffic=traffic)
+    # The traffic is that of the pool itself: no other number of replicas is looked at.
+    case = replace(part.case, traffic=routed(traffic, part.case.routing, replicas), need_rps=0.0)
     ready = selected(every, np.ones(len(candidates), dtype=bool))
     return evaluated(case, every, ready, posed.problem.search, posed.rules)
 

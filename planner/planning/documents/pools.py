@@ -63,11 +63,11 @@ def replicas_like(pool: FleetPool, pools: Sequence[FleetPool], period: int, lost
     """Replicas like those of a pool that carry as much as all behind its router, some of them lost.
 
     One router has all replicas of a workload and role. It sends each requests in proportion to its rate, so a
-    replica of a mixed pool waits as one of so many like itself.
+    replica of a mixed pool waits as one of so many like itself. Pools of length classes have one each.
     """
     beside = [one for one in pools if one.option.pool == pool.option.pool]
     if len(pool.option.rates_rps) > 1 or len(beside) == 1:
-        return max(sum(one.counts[period] for one in beside) - lost, 1)
+        return max(pool.counts[period] - lost, 1)
     whole = sum((one.counts[period] * one.option.rates_rps[0] for one in beside), _NONE)
     return max(int(whole / pool.option.rates_rps[0]) - lost, 1)
 

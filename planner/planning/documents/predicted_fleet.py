@@ -90,7 +90,9 @@ def _pool_case(
     classes = case.classes.get(placed.workload)
     if classes is not None and case.posed is not None:
         # A pool is described by what it really gets, and that candidate is the only one there.
-        part = mixed_part(case.posed, classes, placed.workload, pool.shares[period], placed.configuration)
+        part = mixed_part(
+            case.posed, classes, placed.workload, pool.shares[period], pool_replicas, placed.configuration
+        )
         placed, mixed = replace(placed, configuration=0), capacity_rps(pool, period)
         mixed = min(mixed, carries_rps(part) or mixed)
     return PoolCase(

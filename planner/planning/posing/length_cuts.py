@@ -193,13 +193,14 @@ class Cutter:
         return self.prompts
 
     def _rates(self, classes: LengthClasses) -> ClassRates | None:
-        """Every class evaluated like a workload of its own."""
+        """Every class evaluated like a workload of its own, in a pool that carries all of it."""
         parts: list[Evaluated | None] = []
         for number, name in enumerate(classes.names):
             before = classes.names[number - 1] if number else ""
             case = replace(
                 self.case,
                 traffic=classes.prompts.traffic(classes.only(number)),
+                need_rps=self.case.need_rps * float(classes.shares[number]),
                 length_class=f"{before} {name}" if len(classes.names) > 1 else "",
             )
             parts.append(self.study.evaluated(case, self.problem, self.posed.lots, self.granted))

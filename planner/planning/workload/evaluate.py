@@ -122,7 +122,7 @@ def evaluated(
         refusals=planning_rules.refusals(rules, candidates.attributes),
         penalties=planning_rules.penalties(rules, candidates.attributes) + departures(case, candidates),
         rows=rows,
-        routing="random" if case.length_class else case.routing,
+        routing=case.routing,
         need_rps=case.need_rps,
     )
     return Evaluated(case, evaluation, specs, len(found.candidates), found.refused_gpus)

@@ -54,7 +54,8 @@ def test_every_series_is_used(names):
 
 
 def test_the_engines_of_the_catalog_and_the_gpu_are_known(names):
-    engines = {path.stem for path in (ROOT / "catalog" / "engines").glob("*.yaml")}
+    # Nobody runs the naive engine: it is there to compare with.
+    engines = {path.stem for path in (ROOT / "catalog" / "engines").glob("*.yaml")} - {"naive"}
     assert engines | {"dcgm"} <= {exporter.id for exporter in names.exporters}
 
 
