@@ -19,6 +19,9 @@ from planner.schema.speculation import DraftsTaken
 
 STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p99.9")
 METRICS = (("TTFT", "ttft_s"), ("ITL", "itl_s"), ("TPOT", "tpot_s"), ("E2E", "e2e_s"))
+_DAY_S = 86_400.0
+_FEWEST_A_DAY = 0.01
+"""What is rarer is told as this."""
 
 
 def pools_section(plan: Plan) -> RenderableType | None:
@@ -119,8 +122,12 @@ def _cache_lines(pool: Pool) -> Iterator[str]:
         yield f"KV cache{rank}: {numbers.count(cache.tokens, 'token')}"
         longest = numbers.count(cache.request_tokens, "token")
         yield f"Maximum concurrency for {longest} per request: {cache.max_concurrency:,.2f}x"
+        if cache.block_tokens > 1:
+            waste = numbers.share(cache.block_waste)
+            yield f"blocks of {cache.block_tokens} tokens: {waste} of those in use are not filled"
         if cache.preemptions_per_s:
-            yield f"preemptions of a replica: at most {numbers.significant(cache.preemptions_per_s)} a second"
+            a_day = max(cache.preemptions_per_s * _DAY_S, _FEWEST_A_DAY)
+            yield f"preemptions of a replica: at most {numbers.significant(a_day)} a day"
 
 
 def latency_table(rows: Iterable[tuple[str, Statistic]]) -> RenderableType:

@@ -88,6 +88,10 @@ class KvCache(Noun):
     """Requests of one replica that are set back because the cache is full, at most."""
     recomputed_tokens_per_s: float
     """Tokens that are computed again because of that."""
+    block_tokens: int = 1
+    """Of one block of the cache, the engine's own."""
+    block_waste: float = 0.0
+    """Share of the blocks of running requests that hold nothing yet: half a block each, on average."""
 
 
 class Pool(Noun):

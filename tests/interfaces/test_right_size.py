@@ -10,6 +10,7 @@ import yaml
 
 from planner.interfaces import cli
 
+ROOT = Path(__file__).parents[2]
 FILES = Path(__file__).parent.parent / "data" / "right-size"
 CODER, OSS = FILES / "coder-480b.yaml", FILES / "oss-120b.yaml"
 
@@ -87,6 +88,21 @@ def test_the_plan_says_what_the_engine_will_print(capsys):
     assert "Maximum concurrency for 33,707 tokens per request: " in shown
     assert "KV cache of a rank: " in shown
     assert "preemptions of a replica: at most " in shown
+
+
+def test_blocks_of_the_cache_and_what_they_waste_are_told(capsys, tmp_path):
+    engine = yaml.safe_load((ROOT / "catalog" / "engines" / "vllm.yaml").read_text())
+    engine["memory"]["kv_block_tokens"] = 128
+    (tmp_path / "vllm.yaml").write_text(yaml.safe_dump(engine))
+    waste = {}
+    for size, more in ((16, []), (128, ["--catalog", str(tmp_path)])):
+        assert cli.run(["plan", str(OSS), "--json", *more]) == 0
+        cache = json.loads(capsys.readouterr().out)["pools"][0]["kv_cache"]
+        assert cache["block_tokens"] == size
+        waste[size] = cache["block_waste"]
+        assert cli.run(["plan", str(OSS), *more]) == 0
+        assert f"blocks of {size} tokens: " in capsys.readouterr().out
+    assert 0.0 < 4 * waste[16] < waste[128] < 0.2
 
 
 def test_the_sizing_steps_say_it_too(capsys, tmp_path):

@@ -16,7 +16,8 @@ def kv_cache_document(
     """The cache of one attention rank; None where a request needs none.
 
     A request that arrives at a full cache costs one of those that run its place: preemptions a second are at
-    most load × the chance that the KV of what runs is more than the cache.
+    most load × the chance that the KV of what runs is more than the cache. Where lengths spread over more
+    than a block, the last one is half full: (block − 1) / 2 tokens of a request are wasted.
 
     Args:
         part: the candidates of the workload.
@@ -30,6 +31,8 @@ def kv_cache_document(
         return None
     traffic = part.evaluation.traffic_of(index)
     requests = cache / longest
+    block = float(part.specs.kv_block_tokens[index])
+    unused = (block - 1.0) / 2.0
     rate = 0.0
     if decoding is not None:
         batch = int(part.evaluation.capacities.max_batch[index])
@@ -41,4 +44,6 @@ def kv_cache_document(
         max_concurrency=requests,
         preemptions_per_s=rate,
         recomputed_tokens_per_s=rate * traffic.decode_context_tokens,
+        block_tokens=round(block),
+        block_waste=unused / (traffic.decode_context_tokens + unused),
     )
