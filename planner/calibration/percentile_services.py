@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.calibration.measured_rows import measured_rows
+from planner.calibration.ladders import sent_before, with_start_up
+from planner.calibration.measured_rows import LEGACY, measured_rows
 from planner.performance.finite_run import Repeats
 from planner.performance.row_loads import Service, row_loads
 from planner.performance.rows import fitting_sequences
@@ -29,11 +30,6 @@ LONG_RUN = 5_000
 """Requests from which on a run that kept up is long against its start."""
 
 
-START_UP = "a lower rate of its ladder with slower first tokens than a higher one: its start-up is in it"
-_SLOWER = 2.0
-"""Times of first tokens beyond which a lower rate is slower than a higher one."""
-
-
 @dataclass(frozen=True, eq=False)
 class PercentileServices:
     """Rows that can be predicted, with the reasons of those that cannot."""
@@ -49,13 +45,14 @@ def percentile_services(
     rows: Sequence[PercentileRow], catalog: Catalog, calibration: Calibration
 ) -> PercentileServices:
     """Resolve every row."""
-    rows = _with_start_up(rows)
+    rows = with_start_up(rows)
     found = measured_rows([_layout(row) for row in rows], catalog, calibration)
     by_id = {row.measured.id: row for row in rows}
     judgement = catalog.find("judgement", "measurements").parameters
+    before = sent_before(rows)
     kept = tuple(by_id[row.id] for row in found.measurements)
     services = tuple(
-        _service(row, complete, service, judgement)
+        _service(row, complete, service, judgement, before.get(row.measured.id))
         for row, complete, service in zip(kept, found.measurements, found.services, strict=True)
     )
     return PercentileServices(kept, _with_room(services), found.families, found.skipped)
@@ -76,34 +73,6 @@ def _larger(item: Configuration) -> Configuration:
     return replace(item, engine=with_utilization(item.engine, share))
 
 
-def _with_start_up(rows: Sequence[PercentileRow]) -> tuple[PercentileRow, ...]:
-    """The rows, those in doubt whose ladder of rates shows a server that was not warm yet."""
-    ladders: dict[tuple[object, ...], list[PercentileRow]] = {}
-    for row in rows:
-        if row.measured.kind == "open-loop" and "ttft_p50" in row.observed_ms:
-            ladders.setdefault(_ladder(row), []).append(row)
-    cold = {
-        row.measured.id
-        for ladder in ladders.values()
-        for row in ladder
-        if any(
-            row.measured.rate_rps < other.measured.rate_rps
-            and row.observed_ms["ttft_p50"] > _SLOWER * other.observed_ms["ttft_p50"]
-            for other in ladder
-        )
-    }
-    return tuple(
-        replace(row, doubt=row.doubt or START_UP) if row.measured.id in cold else row for row in rows
-    )
-
-
-def _ladder(row: PercentileRow) -> tuple[object, ...]:
-    measured = row.measured
-    software = (measured.engine, measured.engine_version, measured.weights, measured.max_running)
-    where = (row.source.split("@")[0], measured.model, measured.gpu, measured.gpus, measured.tp)
-    return (*where, *software, row.router, row.input_kind, measured.input_tokens)
-
-
 def _layout(row: PercentileRow) -> Measurement:
     """The row with its requests in flight, from which limits and layouts that are not stated follow.
 
@@ -118,7 +87,11 @@ def _layout(row: PercentileRow) -> Measurement:
 
 
 def _service(
-    row: PercentileRow, measured: Measurement, service: Service, judgement: dict[str, Parameter]
+    row: PercentileRow,
+    measured: Measurement,
+    service: Service,
+    judgement: dict[str, Parameter],
+    before: Repeats | None,
 ) -> Service:
     replicas = row.replicas or service.replicas
     return replace(
@@ -127,7 +100,7 @@ def _service(
         replicas=replicas,
         input_log_sigma=_sigma(judgement, "input", row.input_kind, row, service),
         output_log_sigma=_sigma(judgement, "output", row.output_kind, row, service),
-        repeats=_repeats(row) if row.prefix_cache else None,
+        repeats=_repeats(row, service, before),
     )
 
 
@@ -158,7 +131,10 @@ def _is_steady(row: PercentileRow, requests: int) -> bool:
     return requests >= LONG_RUN and kept_up
 
 
-def _repeats(row: PercentileRow) -> Repeats | None:
-    if row.prompts is None or not row.prompts.groups:
+def _repeats(row: PercentileRow, service: Service, before: Repeats | None) -> Repeats | None:
+    """What prompts have in common, where a prefix cache finds it; legacy engines have none by default."""
+    if not row.prefix_cache:
         return None
-    return Repeats(row.prompts.share, row.prompts.groups, row.prompts.prompts_per_group)
+    if row.prompts is not None and row.prompts.groups:
+        return Repeats(row.prompts.share, row.prompts.groups, row.prompts.prompts_per_group)
+    return None if service.item.engine.id.endswith(LEGACY) else before

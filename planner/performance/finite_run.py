@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.performance.load import FloatArray
-from planner.performance.run_replica import Requests
+from planner.performance.run_requests import Requests
 from planner.queueing import lengths
 
 
@@ -44,17 +44,17 @@ class Repeats:
 
 
 def run_requests(tokens: RunLengths, repeats: Repeats | None, count: int, seed: int) -> Requests:
-    """So many requests."""
+    """So many requests; those with the same prompt have the same lengths."""
     random = np.random.default_rng(seed)
-    prompt = _lengths(tokens.input_tokens, tokens.input_log_sigma, count, random)
-    answer = _lengths(tokens.output_tokens, tokens.output_log_sigma, count, random)
-    group, again, shared = [-1] * count, [-1] * count, 0
-    if repeats is not None:
-        order = random.permutation(repeats.distinct)
-        again = [int(order[place % repeats.distinct]) for place in range(count)]
-        group = [place // repeats.prompts_per_group for place in again]
-        shared = round(repeats.share * tokens.input_tokens)
-    return Requests(prompt.tolist(), answer.tolist(), group, shared, again)
+    distinct = count if repeats is None else repeats.distinct
+    prompt = _lengths(tokens.input_tokens, tokens.input_log_sigma, distinct, random)
+    answer = _lengths(tokens.output_tokens, tokens.output_log_sigma, distinct, random)
+    if repeats is None:
+        return Requests(prompt.tolist(), answer.tolist(), [-1] * count, 0, [-1] * count)
+    again = np.resize(random.permutation(distinct), count)
+    shared = round(repeats.share * tokens.input_tokens)
+    group = again // repeats.prompts_per_group
+    return Requests(prompt[again].tolist(), answer[again].tolist(), group.tolist(), shared, again.tolist())
 
 
 def _lengths(
