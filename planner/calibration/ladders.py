@@ -41,7 +41,7 @@ def sent_before(rows: Sequence[PercentileRow]) -> dict[str, Repeats]:
     them. Tables do not say which ran first; the highest rate is taken (set with the ladders of one source in
     view, in which it alone shows the time of its prompts).
     """
-    found = {}
+    found: dict[str, Repeats] = {}
     for ladder in _ladders([row for row in rows if row.prefix_cache and not row.prompts]).values():
         same: dict[tuple[float, float], list[PercentileRow]] = {}
         for row in ladder:

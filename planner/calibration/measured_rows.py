@@ -300,12 +300,16 @@ class _Reader:
 
 
 def _raised(engine: Engine, row: Measurement) -> int:
-    """The limit on sequences of a run that had more of them in flight than the engine's own limit; else 0."""
+    """The limit on sequences of a run that had more of them in flight than the engine's own limit; else 0.
+
+    Limits are set in powers of two: the next one. Those in flight themselves would be a limit that the run was
+    always at.
+    """
     modest = engine.limits.modest
     own = modest.max_running if modest else engine.limits.max_running
     replicas = max(row.gpus // max(row.tp * max(row.pp, 1), 1), 1)
     inside = math.ceil(row.in_flight / replicas)
-    return inside if inside > own else 0
+    return int(2 ** math.ceil(math.log2(inside))) if inside > own else 0
 
 
 def _with_limit(engine: Engine, max_running: int) -> Engine:
