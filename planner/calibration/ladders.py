@@ -32,25 +32,60 @@ def with_start_up(rows: Sequence[PercentileRow]) -> tuple[PercentileRow, ...]:
     )
 
 
+def with_in_flight(rows: Sequence[PercentileRow]) -> tuple[PercentileRow, ...]:
+    """The rows with their requests in flight, from which limits and layouts that are not stated follow.
+
+    By Little's law throughput times end-to-end time were in flight. A run that had more in flight than the
+    engine runs or holds by default was started otherwise, and so were the other runs of its ladder.
+    """
+    most = {row.measured.id: _in_flight(row) for row in rows}
+    for alike in _same_prompts(rows):
+        largest = max(_in_flight(row) for row in alike)
+        most |= {row.measured.id: largest for row in alike}
+    return tuple(
+        replace(row, measured=replace(row.measured, in_flight=most[row.measured.id])) for row in rows
+    )
+
+
+def _in_flight(row: PercentileRow) -> float:
+    """At the median request."""
+    known, measured = row.observed_ms, row.measured
+    if measured.kind != "open-loop":
+        return 0.0
+    answer_ms = max(measured.output_tokens - 1.0, 0.0) * known.get("tpot_p50", 0.0)
+    e2e_ms = known.get("e2e_p50") or (known.get("ttft_p50", 0.0) + answer_ms if answer_ms else 0.0)
+    return row.completed_rps * e2e_ms / 1e3
+
+
 def sent_before(rows: Sequence[PercentileRow]) -> dict[str, Repeats]:
     """Ids of runs whose very prompts another run of their ladder had sent before, with how many they are.
 
-    Rule: runs of one server with the same number of requests and the same measured mean of their prompts, to
-    the hundredth of a token, drew the same prompts (benchmark clients have a fixed seed); a mean without a
-    fraction is nominal and says nothing. All but one of them find these prompts in a prefix cache that holds
-    them. Tables do not say which ran first; the highest rate is taken (set with the ladders of one source in
-    view, in which it alone shows the time of its prompts).
+    All runs of a ladder but one find its prompts in a prefix cache that holds them. Tables do not say which
+    ran first; the highest rate is taken (set with the ladders of one source in view, in which it alone shows
+    the time of its prompts).
     """
     found: dict[str, Repeats] = {}
-    for ladder in _ladders([row for row in rows if row.prefix_cache and not row.prompts]).values():
+    for alike in _same_prompts([row for row in rows if row.prefix_cache and not row.prompts]):
+        first = max(row.measured.rate_rps for row in alike)
+        found |= {row.measured.id: _all(row) for row in alike if row.measured.rate_rps < first}
+    return found
+
+
+def _same_prompts(rows: Sequence[PercentileRow]) -> list[list[PercentileRow]]:
+    """Runs that drew the same prompts.
+
+    Rule: runs of one server with the same number of requests and the same measured mean of their prompts, to
+    the hundredth of a token: benchmark clients have a fixed seed. A mean without a fraction is nominal and
+    says nothing.
+    """
+    found = []
+    for ladder in _ladders(rows).values():
         same: dict[tuple[float, float], list[PercentileRow]] = {}
         for row in ladder:
             measured = row.measured
             if measured.run_requests and measured.input_tokens % 1.0:
                 same.setdefault((measured.run_requests, measured.input_tokens), []).append(row)
-        for alike in same.values():
-            first = max(row.measured.rate_rps for row in alike)
-            found |= {row.measured.id: _all(row) for row in alike if row.measured.rate_rps < first}
+        found += [alike for alike in same.values() if len(alike) > 1]
     return found
 
 

@@ -302,8 +302,8 @@ class _Reader:
 def _raised(engine: Engine, row: Measurement) -> int:
     """The limit on sequences of a run that had more of them in flight than the engine's own limit; else 0.
 
-    Limits are set in powers of two: the next one. Those in flight themselves would be a limit that the run was
-    always at.
+    Limits are set in powers of two: the next one. Those in flight themselves would be a limit that the run
+    was always at.
     """
     modest = engine.limits.modest
     own = modest.max_running if modest else engine.limits.max_running

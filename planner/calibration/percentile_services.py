@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.calibration.ladders import sent_before, with_start_up
+from planner.calibration.ladders import sent_before, with_in_flight, with_start_up
 from planner.calibration.measured_rows import LEGACY, measured_rows
 from planner.performance.finite_run import Repeats
 from planner.performance.row_loads import Service, row_loads
@@ -45,8 +46,8 @@ def percentile_services(
     rows: Sequence[PercentileRow], catalog: Catalog, calibration: Calibration
 ) -> PercentileServices:
     """Resolve every row."""
-    rows = with_start_up(rows)
-    found = measured_rows([_layout(row) for row in rows], catalog, calibration)
+    rows = with_in_flight(with_start_up(rows))
+    found = measured_rows([row.measured for row in rows], catalog, calibration)
     by_id = {row.measured.id: row for row in rows}
     judgement = catalog.find("judgement", "measurements").parameters
     before = sent_before(rows)
@@ -55,35 +56,24 @@ def percentile_services(
         _service(row, complete, service, judgement, before.get(row.measured.id))
         for row, complete, service in zip(kept, found.measurements, found.services, strict=True)
     )
-    return PercentileServices(kept, _with_room(services), found.families, found.skipped)
+    return PercentileServices(kept, _with_room(kept, services), found.families, found.skipped)
 
 
-def _with_room(services: tuple[Service, ...]) -> tuple[Service, ...]:
-    """A run that would have no room at the engine's own share of memory was given a larger one."""
+def _with_room(rows: Sequence[PercentileRow], services: tuple[Service, ...]) -> tuple[Service, ...]:
+    """A run with more in flight than the engine's own share of memory has room for was given a larger one."""
     loads, specs = row_loads(services), build_specs([service.item for service in services])
     fitting = fitting_sequences(specs, np.arange(len(services)), loads)
     return tuple(
-        service if fits >= 1.0 else replace(service, item=_larger(service.item))
-        for service, fits in zip(services, fitting.tolist(), strict=True)
+        service
+        if fits >= max(row.measured.in_flight / service.replicas, 1.0)
+        else replace(service, item=_larger(service.item))
+        for row, service, fits in zip(rows, services, fitting.tolist(), strict=True)
     )
 
 
 def _larger(item: Configuration) -> Configuration:
     share = max(LARGEST_SHARE, float(item.engine.memory.utilization))
     return replace(item, engine=with_utilization(item.engine, share))
-
-
-def _layout(row: PercentileRow) -> Measurement:
-    """The row with its requests in flight, from which limits and layouts that are not stated follow.
-
-    By Little's law its throughput times its end-to-end time were in flight; a run that had more in flight
-    than the engine runs by default was started with another limit.
-    """
-    measured = row.measured
-    e2e_s = row.observed_ms.get("e2e_p50", 0.0) / 1e3
-    if measured.kind != "open-loop":
-        return measured
-    return replace(measured, in_flight=row.completed_rps * e2e_s)
 
 
 def _service(
@@ -100,6 +90,8 @@ def _service(
         replicas=replicas,
         input_log_sigma=_sigma(judgement, "input", row.input_kind, row, service),
         output_log_sigma=_sigma(judgement, "output", row.output_kind, row, service),
+        most_input_tokens=_most(judgement, "input", row.input_kind, service.input_tokens),
+        most_output_tokens=_most(judgement, "output", row.output_kind, service.output_tokens),
         repeats=_repeats(row, service, before),
     )
 
@@ -112,6 +104,12 @@ def _sigma(
     if known is not None and not row.measured.input_tokens:
         return float(known.value)
     return float(judgement[f"{side}_log_sigma.{kind}"].value)
+
+
+def _most(judgement: dict[str, Parameter], side: str, kind: str, mean_tokens: float) -> float:
+    """The longest that clients of benchmarks keep of a data set, where a run's mean says that they did."""
+    known = judgement.get(f"most_{side}_tokens.{kind}")
+    return float(known.value) if known is not None and mean_tokens < known.value / 2.0 else math.inf
 
 
 def _load(row: PercentileRow, measured: Measurement, routing: Routing) -> ServiceLoad:

@@ -141,7 +141,12 @@ def _plan(service: Service, before: int, count: int) -> RunPlan:
     load = service.load
     assert isinstance(load, OpenArrivals | ClosedLoop | Burst)
     tokens = RunLengths(
-        service.input_tokens, service.output_tokens, service.input_log_sigma, service.output_log_sigma
+        service.input_tokens,
+        service.output_tokens,
+        service.input_log_sigma,
+        service.output_log_sigma,
+        service.most_input_tokens,
+        service.most_output_tokens,
     )
     times: list[float] = []
     if isinstance(load, OpenArrivals):
