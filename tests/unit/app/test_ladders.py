@@ -57,6 +57,14 @@ def test_a_ladder_had_in_flight_what_its_fullest_run_had(rows):
     assert [row.measured.in_flight for row in ladder] == pytest.approx([fullest, fullest, 2 * 2.05])
 
 
+def test_a_note_may_name_the_former_engine(tmp_path):
+    path = tmp_path / "runs.csv"
+    line = "A,a@1,Llama-3.1-8B,H100 80GB,1,1,1,vLLM,0.9.0,random,200,fixed,60,fixed,rate,1,60,1,37,8,off,B"
+    text = (f"{HEADER},note", f"{line},V0 engine variable set", line.replace("A,", "B,", 1) + ",")
+    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+    assert [row.measured.legacy for row in read_percentiles(path)] == [True, False]
+
+
 def test_a_lower_rate_that_is_slower_shows_its_start_up(rows):
     found = with_start_up(rows(("A", 205.84, 1, 200, 1, 90, ""), ("B", 205.84, 4, 200, 4, 40, "")))
     assert [row.doubt for row in found] == [START_UP, ""]
