@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from planner.calibration.measured_load import load_of
+from planner.calibration.run_limits import raised_limit, with_limit
 from planner.errors import nearest
 from planner.performance.row_loads import PrefillSide, RowLoads, Service, configurations_of, row_loads
 from planner.planning.requests import with_utilization
@@ -143,9 +143,9 @@ class _Reader:
             if found is None:
                 raise Skipped(self._unknown("engine", row.engine, "engines"))
             found = self._named(row, found)
-            limit = row.max_running or _raised(found, row)
+            limit = row.max_running or raised_limit(found, row)
             if limit:
-                found = _with_limit(found, limit)
+                found = with_limit(found, limit)
             if row.memory_fraction:
                 found = with_utilization(found, row.memory_fraction)
             self._engines[key] = found
@@ -162,7 +162,7 @@ class _Reader:
         if engine.id + LEGACY in self.calibration.engines:
             engine = engine.model_copy(update={"id": engine.id + LEGACY})
         modest = engine.limits.modest
-        return _with_limit(engine, modest.max_running) if modest else engine
+        return with_limit(engine, modest.max_running) if modest else engine
 
     def _unknown(self, what: str, name: str, folder: str) -> str:
         hint = nearest(name, self.catalog.names(folder))
@@ -297,17 +297,3 @@ class _Reader:
     def _held(self, item: Configuration) -> float:
         name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
         return float(self.judgement[f"{name}.held_answer_fraction"].value)
-
-
-def _raised(engine: Engine, row: Measurement) -> int:
-    """The limit on sequences of a run that had more of them in flight than the engine's own limit; else 0."""
-    modest = engine.limits.modest
-    own = modest.max_running if modest else engine.limits.max_running
-    replicas = max(row.gpus // max(row.tp * max(row.pp, 1), 1), 1)
-    inside = math.ceil(row.in_flight / replicas)
-    return inside if inside > own else 0
-
-
-def _with_limit(engine: Engine, max_running: int) -> Engine:
-    limits = engine.limits.model_copy(update={"max_running": max_running, "modest": None})
-    return engine.model_copy(update={"limits": limits})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.calibration.measured_rows import measured_rows
+from planner.calibration.ladders import sent_before, with_in_flight, with_start_up
+from planner.calibration.measured_rows import LEGACY, measured_rows
 from planner.performance.finite_run import Repeats
 from planner.performance.row_loads import Service, row_loads
 from planner.performance.rows import fitting_sequences
@@ -29,11 +31,6 @@ LONG_RUN = 5_000
 """Requests from which on a run that kept up is long against its start."""
 
 
-START_UP = "a lower rate of its ladder with slower first tokens than a higher one: its start-up is in it"
-_SLOWER = 2.0
-"""Times of first tokens beyond which a lower rate is slower than a higher one."""
-
-
 @dataclass(frozen=True, eq=False)
 class PercentileServices:
     """Rows that can be predicted, with the reasons of those that cannot."""
@@ -49,25 +46,28 @@ def percentile_services(
     rows: Sequence[PercentileRow], catalog: Catalog, calibration: Calibration
 ) -> PercentileServices:
     """Resolve every row."""
-    rows = _with_start_up(rows)
-    found = measured_rows([_layout(row) for row in rows], catalog, calibration)
+    rows = with_in_flight(with_start_up(rows))
+    found = measured_rows([row.measured for row in rows], catalog, calibration)
     by_id = {row.measured.id: row for row in rows}
     judgement = catalog.find("judgement", "measurements").parameters
+    before = sent_before(rows)
     kept = tuple(by_id[row.id] for row in found.measurements)
     services = tuple(
-        _service(row, complete, service, judgement)
+        _service(row, complete, service, judgement, before.get(row.measured.id))
         for row, complete, service in zip(kept, found.measurements, found.services, strict=True)
     )
-    return PercentileServices(kept, _with_room(services), found.families, found.skipped)
+    return PercentileServices(kept, _with_room(kept, services), found.families, found.skipped)
 
 
-def _with_room(services: tuple[Service, ...]) -> tuple[Service, ...]:
-    """A run that would have no room at the engine's own share of memory was given a larger one."""
+def _with_room(rows: Sequence[PercentileRow], services: tuple[Service, ...]) -> tuple[Service, ...]:
+    """A run with more in flight than the engine's own share of memory has room for was given a larger one."""
     loads, specs = row_loads(services), build_specs([service.item for service in services])
     fitting = fitting_sequences(specs, np.arange(len(services)), loads)
     return tuple(
-        service if fits >= 1.0 else replace(service, item=_larger(service.item))
-        for service, fits in zip(services, fitting.tolist(), strict=True)
+        service
+        if fits >= max(row.measured.in_flight / service.replicas, 1.0)
+        else replace(service, item=_larger(service.item))
+        for row, service, fits in zip(rows, services, fitting.tolist(), strict=True)
     )
 
 
@@ -76,49 +76,12 @@ def _larger(item: Configuration) -> Configuration:
     return replace(item, engine=with_utilization(item.engine, share))
 
 
-def _with_start_up(rows: Sequence[PercentileRow]) -> tuple[PercentileRow, ...]:
-    """The rows, those in doubt whose ladder of rates shows a server that was not warm yet."""
-    ladders: dict[tuple[object, ...], list[PercentileRow]] = {}
-    for row in rows:
-        if row.measured.kind == "open-loop" and "ttft_p50" in row.observed_ms:
-            ladders.setdefault(_ladder(row), []).append(row)
-    cold = {
-        row.measured.id
-        for ladder in ladders.values()
-        for row in ladder
-        if any(
-            row.measured.rate_rps < other.measured.rate_rps
-            and row.observed_ms["ttft_p50"] > _SLOWER * other.observed_ms["ttft_p50"]
-            for other in ladder
-        )
-    }
-    return tuple(
-        replace(row, doubt=row.doubt or START_UP) if row.measured.id in cold else row for row in rows
-    )
-
-
-def _ladder(row: PercentileRow) -> tuple[object, ...]:
-    measured = row.measured
-    software = (measured.engine, measured.engine_version, measured.weights, measured.max_running)
-    where = (row.source.split("@")[0], measured.model, measured.gpu, measured.gpus, measured.tp)
-    return (*where, *software, row.router, row.input_kind, measured.input_tokens)
-
-
-def _layout(row: PercentileRow) -> Measurement:
-    """The row with its requests in flight, from which limits and layouts that are not stated follow.
-
-    By Little's law its throughput times its end-to-end time were in flight; a run that had more in flight
-    than the engine runs by default was started with another limit.
-    """
-    measured = row.measured
-    e2e_s = row.observed_ms.get("e2e_p50", 0.0) / 1e3
-    if measured.kind != "open-loop":
-        return measured
-    return replace(measured, in_flight=row.completed_rps * e2e_s)
-
-
 def _service(
-    row: PercentileRow, measured: Measurement, service: Service, judgement: dict[str, Parameter]
+    row: PercentileRow,
+    measured: Measurement,
+    service: Service,
+    judgement: dict[str, Parameter],
+    before: Repeats | None,
 ) -> Service:
     replicas = row.replicas or service.replicas
     return replace(
@@ -127,7 +90,9 @@ def _service(
         replicas=replicas,
         input_log_sigma=_sigma(judgement, "input", row.input_kind, row, service),
         output_log_sigma=_sigma(judgement, "output", row.output_kind, row, service),
-        repeats=_repeats(row) if row.prefix_cache else None,
+        most_input_tokens=_most(judgement, "input", row.input_kind, service.input_tokens),
+        most_output_tokens=_most(judgement, "output", row.output_kind, service.output_tokens),
+        repeats=_repeats(row, service, before),
     )
 
 
@@ -139,6 +104,12 @@ def _sigma(
     if known is not None and not row.measured.input_tokens:
         return float(known.value)
     return float(judgement[f"{side}_log_sigma.{kind}"].value)
+
+
+def _most(judgement: dict[str, Parameter], side: str, kind: str, mean_tokens: float) -> float:
+    """The longest that clients of benchmarks keep of a data set, where a run's mean says that they did."""
+    known = judgement.get(f"most_{side}_tokens.{kind}")
+    return float(known.value) if known is not None and mean_tokens < known.value / 2.0 else math.inf
 
 
 def _load(row: PercentileRow, measured: Measurement, routing: Routing) -> ServiceLoad:
@@ -158,7 +129,10 @@ def _is_steady(row: PercentileRow, requests: int) -> bool:
     return requests >= LONG_RUN and kept_up
 
 
-def _repeats(row: PercentileRow) -> Repeats | None:
-    if row.prompts is None or not row.prompts.groups:
+def _repeats(row: PercentileRow, service: Service, before: Repeats | None) -> Repeats | None:
+    """What prompts have in common, where a prefix cache finds it; legacy engines have none by default."""
+    if not row.prefix_cache:
         return None
-    return Repeats(row.prompts.share, row.prompts.groups, row.prompts.prompts_per_group)
+    if row.prompts is not None and row.prompts.groups:
+        return Repeats(row.prompts.share, row.prompts.groups, row.prompts.prompts_per_group)
+    return None if service.item.engine.id.endswith(LEGACY) else before

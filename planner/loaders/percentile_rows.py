@@ -42,6 +42,8 @@ _REASONS = (
     (r"medians give far fewer in flight", "its own numbers disagree (Little's law)"),
 )
 """What a note says of numbers that mean something else than they do elsewhere."""
+_OLD_ENGINE = re.compile(r"(?i)\bV0 engine\b")
+"""A present version that was told to run its former engine."""
 _PRESENT_SINCE = {"tensorrt-llm": "2025-09-24", "vllm": "2025-01-27"}
 """Release of the first version of an engine's present generation."""
 _CONSTANT = 0.0
@@ -110,7 +112,7 @@ def percentile_row(cells: Cells) -> PercentileRow:
         max_running=_number(r"max_num_seqs[ =]+(\d+)", note),
         doubtful=cells.text("quality") == "C",
         published_format=not re.search(r"not the quanti[sz]ed engine", note),
-        legacy=_is_legacy(engine, version, cells.text("date")),
+        legacy=bool(_OLD_ENGINE.search(note)) or _is_legacy(engine, version, cells.text("date")),
         output_tokens_per_s=cells.number("output_tok_s"),
         ttft_ms=cells.number("ttft_mean_ms"),
         itl_ms=cells.number("itl_mean_ms"),

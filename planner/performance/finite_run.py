@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from planner.performance.load import FloatArray
-from planner.performance.run_replica import Requests
+from planner.performance.run_requests import Requests
 from planner.queueing import lengths
+
+_FAR, _HALVINGS = 100.0, 40
+"""Where the median of lengths with an end is sought, in means, and how closely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,9 @@ class RunLengths:
     input_log_sigma: float
     """0: all are equally long."""
     output_log_sigma: float
+    most_input_tokens: float = math.inf
+    """Longer prompts are left out."""
+    most_output_tokens: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +51,34 @@ class Repeats:
 
 
 def run_requests(tokens: RunLengths, repeats: Repeats | None, count: int, seed: int) -> Requests:
-    """So many requests."""
+    """So many requests; those with the same prompt have the same lengths."""
     random = np.random.default_rng(seed)
-    prompt = _lengths(tokens.input_tokens, tokens.input_log_sigma, count, random)
-    answer = _lengths(tokens.output_tokens, tokens.output_log_sigma, count, random)
-    group, again, shared = [-1] * count, [-1] * count, 0
-    if repeats is not None:
-        order = random.permutation(repeats.distinct)
-        again = [int(order[place % repeats.distinct]) for place in range(count)]
-        group = [place // repeats.prompts_per_group for place in again]
-        shared = round(repeats.share * tokens.input_tokens)
-    return Requests(prompt.tolist(), answer.tolist(), group, shared, again)
+    distinct = count if repeats is None else repeats.distinct
+    longest = (tokens.most_input_tokens, tokens.most_output_tokens)
+    prompt = _lengths(tokens.input_tokens, tokens.input_log_sigma, longest[0], distinct, random)
+    answer = _lengths(tokens.output_tokens, tokens.output_log_sigma, longest[1], distinct, random)
+    if repeats is None:
+        return Requests(prompt.tolist(), answer.tolist(), [-1] * count, 0, [-1] * count)
+    again = np.resize(random.permutation(distinct), count)
+    shared = round(repeats.share * tokens.input_tokens)
+    group = again // repeats.prompts_per_group
+    return Requests(prompt[again].tolist(), answer[again].tolist(), group.tolist(), shared, again.tolist())
 
 
 def _lengths(
-    mean: float, log_sigma: float, count: int, random: np.random.Generator
+    mean: float, log_sigma: float, most: float, count: int, random: np.random.Generator
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Lengths of this mean, lognormal up to the longest that the benchmark keeps."""
     if not log_sigma:
         return np.full(count, max(round(mean), 1))
-    scores = lengths.normal_scores((random.permutation(count) + 0.5) / count)
-    drawn: FloatArray = np.exp(log_sigma * scores)
+    shares = (random.permutation(count) + 0.5) / count
+    below, above = mean / _FAR, mean * _FAR
+    drawn: FloatArray = np.exp(log_sigma * lengths.normal_scores(shares))
+    for _ in range(_HALVINGS if math.isfinite(most) else 0):
+        median = math.sqrt(below * above)
+        kept = NormalDist().cdf(math.log(most / median) / log_sigma)
+        drawn = median * np.exp(log_sigma * lengths.normal_scores(np.maximum(shares * kept, 1e-300)))
+        below, above = (median, above) if drawn.mean() < mean else (below, median)
     return np.asarray(np.maximum(np.round(drawn * (mean / drawn.mean())), 1.0), dtype=np.int64)
 
 

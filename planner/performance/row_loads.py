@@ -42,6 +42,9 @@ class Service:
     input_log_sigma: float = 0.0
     """Spread of the lengths: 0 equal."""
     output_log_sigma: float = 0.0
+    most_input_tokens: float = math.inf
+    """Where a benchmark leaves out longer prompts."""
+    most_output_tokens: float = math.inf
     most_sequences: float = math.inf
     """Sequences of one replica at most, where something else than its memory says so."""
     slot_z_score: float = SLOT_SCORE

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 
+from planner.performance.prefix_cache import PrefixCache
+from planner.performance.run_requests import Requests
 from planner.performance.step_table import StepTable
 
 
@@ -29,19 +31,6 @@ class Worker:
     """Prefixes are found again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """The requests of a run, in the order in which they are sent."""
-
-    prompt: list[int]
-    answer: list[int]
-    group: list[int]
-    """Of requests that begin with the same tokens; -1: none."""
-    group_tokens: int
-    again: list[int]
-    """Of requests with the very same prompt; -1: none."""
-
-
 Gap = tuple[float, float]
 """Seconds between two tokens, and how many gaps of that length."""
 
@@ -55,6 +44,7 @@ class RunReplica:
     first_s: list[float]
     last_s: list[float]
     gaps: list[Gap]
+    cache: PrefixCache
     waiting: deque[int] = field(default_factory=deque)
     prefilling: deque[int] = field(default_factory=deque)
     left: dict[int, int] = field(default_factory=dict)
@@ -63,13 +53,6 @@ class RunReplica:
     """Tokens of the cache that requests have to themselves."""
     ends: list[tuple[int, int]] = field(default_factory=list)
     """Step and request of every answer in progress: a heap."""
-    cache: OrderedDict[tuple[str, int], int] = field(default_factory=OrderedDict)
-    cached: int = 0
-    """Tokens of it."""
-    pinned: int = 0
-    """Of these, what requests in progress begin with."""
-    pins: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Requests in progress that begin with what the cache holds."""
     step: int = 0
     held: float = 0.0
     """Tokens that decoding requests read."""
@@ -94,13 +77,7 @@ class RunReplica:
 
     def matched_tokens(self, index: int) -> int:
         """Prompt tokens of a request that are in the cache."""
-        if not self.worker.caches:
-            return 0
-        if self.requests.again[index] >= 0 and ("own", self.requests.again[index]) in self.cache:
-            return max(self.requests.prompt[index] - 1, 0)
-        if self.requests.group[index] >= 0 and ("group", self.requests.group[index]) in self.cache:
-            return min(self.requests.group_tokens, self.requests.prompt[index] - 1)
-        return 0
+        return self.cache.matched_tokens(index) if self.worker.caches else 0
 
     def arrive(self, index: int, now_s: float) -> bool:
         """A request comes; whether what the replica does has changed."""
@@ -190,7 +167,10 @@ class RunReplica:
         self.held -= prompt + answer
         self.prompts -= prompt
         self.taken -= self.places.pop(index)
-        self._pin(index, -1)
+        if self.worker.caches:
+            self.cache.pin(index, -1)
+            self.cache.leave(index)
+            self._evict()
         return index
 
     def _first(self, index: int, now_s: float) -> list[int]:
@@ -199,9 +179,10 @@ class RunReplica:
         del self.left[index]
         self.first_s[index] = now_s
         prompt, answer = self.requests.prompt[index], self.requests.answer[index]
-        self._remember(index)
         if self.worker.caches:
+            self.cache.remember(index)
             self._share(index)
+            self._evict()
         self.held += prompt + 1
         self.prompts += prompt
         if answer <= 1:
@@ -224,7 +205,7 @@ class RunReplica:
         inside = len(self.ends) + len(self.prefilling)
         if inside >= self.worker.running:
             return False
-        return inside == 0 or self._used() + self.pinned + self._takes(index) <= self.worker.kv_tokens
+        return inside == 0 or self._used() + self.cache.pinned + self._takes(index) <= self.worker.kv_tokens
 
     def _admit(self) -> None:
         """Requests for which there is room, while the step has tokens left."""
@@ -237,7 +218,8 @@ class RunReplica:
             self.prefilling.append(index)
             self.taken += self.places[index]
             budget -= self.left[index]
-            self._pin(index, 1)
+            if self.worker.caches:
+                self.cache.pin(index, 1)
         self._evict()
 
     def _chunks(self) -> list[tuple[int, int]]:
@@ -264,51 +246,13 @@ class RunReplica:
         decode_s = table.decode_s(n, self.held) if n else 0.0
         return decode_s + table.prompts_s(n, tokens, seen / tokens)
 
-    # -- the prefix cache ---------------------------------------------------------------------------------
-
-    def _pin(self, index: int, number: int) -> None:
-        """Requests in progress read their prefixes: these stay."""
-        if not self.worker.caches:
-            return
-        for key in (("group", self.requests.group[index]), ("own", self.requests.again[index])):
-            before = self.pins.get(key, 0)
-            self.pins[key] = before + number
-            if key in self.cache:
-                self.cache.move_to_end(key)
-                self.pinned += self.cache[key] * (bool(before + number) - bool(before))
-
-    def _remember(self, index: int) -> None:
-        if not self.worker.caches:
-            return
-        group, own = self.requests.group[index], self.requests.again[index]
-        shared = self.requests.group_tokens if group >= 0 else 0
-        if group >= 0:
-            self._keep(("group", group), shared)
-        if own >= 0:
-            self._keep(("own", own), max(self.requests.prompt[index] - shared, 1))
-
     def _share(self, index: int) -> None:
         """What of a prompt is in the cache now is no longer the request's own."""
         own = self._takes(index)
         self.taken += own - self.places[index]
         self.places[index] = own
 
-    def _keep(self, key: tuple[str, int], tokens: int) -> None:
-        if not self.worker.caches:
-            return
-        if key not in self.cache:
-            self.cached += tokens
-            self.pinned += tokens if self.pins.get(key, 0) else 0
-        self.cache[key] = tokens
-        self.cache.move_to_end(key)
-        self._evict()
-
     def _evict(self) -> None:
-        """Forget what was used longest ago until the requests have their room."""
-        room = max(self.worker.kv_tokens - self._used(), 0.0)
-        if self.cached <= room:
-            return
-        for key in [key for key in self.cache if not self.pins.get(key, 0)]:
-            self.cached -= self.cache.pop(key)
-            if self.cached <= room:
-                return
+        """Leave the requests their room."""
+        if self.worker.caches:
+            self.cache.evict(max(self.worker.kv_tokens - self._used(), 0.0))

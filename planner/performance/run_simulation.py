@@ -17,7 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.performance.load import FloatArray
-from planner.performance.run_replica import Gap, Requests, RunReplica, Worker
+from planner.performance.prefix_cache import PrefixCache
+from planner.performance.run_replica import Gap, RunReplica, Worker
+from planner.performance.run_requests import Requests
 
 AFFINITY = 2.0
 """A whole prompt found against a replica's load against the largest: what a router by prefixes weighs."""
@@ -63,7 +65,7 @@ class _Run:
         self.sent_s, self.first_s, self.last_s = ([0.0] * count for _ in range(3))
         self.gaps: list[Gap] = []
         shared = (worker, plan.requests, self.first_s, self.last_s, self.gaps)
-        self.replicas = [RunReplica(*shared) for _ in range(plan.replicas)]
+        self.replicas = [RunReplica(*shared, PrefixCache(plan.requests)) for _ in range(plan.replicas)]
         self.random = np.random.default_rng(plan.seed)
         self.ends: list[tuple[float, int, int]] = []
         self.sent, self.counted = 0, not plan.before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +28,8 @@ from planner.steptime.memory import max_sequences, memory_account
 from planner.steptime.rates import first_token_overhead_s, parameter
 
 SEED = 20_240_607
+DRAWS, MOST_DRAWN = 5, 2_000
+"""Short runs are drawn several times, for the median of each number: requests of all draws at most."""
 MOST_REQUESTS = 6_000
 """Longer runs are simulated in one replica that gets its part of the arrivals, and without their start."""
 LIVES = 12.0
@@ -84,9 +86,34 @@ def run_of(service: Service, fitting: float, means_s: Mapping[str, float]) -> Ru
             of closed loops are scaled to these means: they are fitted to such runs.
     """
     part, count = _part(service, fitting)
+    worker = _worker(part, fitting)
     before = part.repeats.distinct if part.repeats is not None else 0
-    plan = _plan(part, before, count)
-    run = simulate(_worker(part, fitting), plan)
+    draws = DRAWS if part is service and (before + count) * DRAWS <= MOST_DRAWN else 1
+    return _median(
+        [_one(service, part, worker, (before, count), SEED + 10 * draw, means_s) for draw in range(draws)]
+    )
+
+
+def _median(runs: Sequence[Run]) -> Run:
+    """The median of every number over runs that differ in their random numbers alone."""
+    return Run(
+        {name: float(np.median([run.latency_s[name] for run in runs])) for name in runs[0].latency_s},
+        float(np.median([run.rate_rps for run in runs])),
+        float(np.median([run.output_tokens_per_s for run in runs])),
+    )
+
+
+def _one(
+    service: Service,
+    part: Service,
+    worker: Worker,
+    counts: tuple[int, int],
+    seed: int,
+    means_s: Mapping[str, float],
+) -> Run:
+    before, count = counts
+    plan = _plan(part, before, count, seed)
+    run = simulate(worker, plan)
     place = np.arange(before + count)
     kept = place >= before + (round(START * count) if part is not service else 0)
     if isinstance(service.load, ClosedLoop) and not service.load.start_burst:
@@ -136,28 +163,33 @@ def _kv_tokens(service: Service, held: float, fitting: float) -> float:
     return float(max(max_sequences(specs, row, pool, max(held, 1.0))[0], fitting) * held)
 
 
-def _plan(service: Service, before: int, count: int) -> RunPlan:
+def _plan(service: Service, before: int, count: int, seed: int) -> RunPlan:
     """The run, and before it one that fills the caches and ends."""
     load = service.load
     assert isinstance(load, OpenArrivals | ClosedLoop | Burst)
     tokens = RunLengths(
-        service.input_tokens, service.output_tokens, service.input_log_sigma, service.output_log_sigma
+        service.input_tokens,
+        service.output_tokens,
+        service.input_log_sigma,
+        service.output_log_sigma,
+        service.most_input_tokens,
+        service.most_output_tokens,
     )
     times: list[float] = []
     if isinstance(load, OpenArrivals):
         slow = BEFORE_RATE * load.rate_rps
-        times = arrivals_s(slow, before, load.burstiness, SEED + 1) if before else []
+        times = arrivals_s(slow, before, load.burstiness, seed + 1) if before else []
         since = PAUSE_S if before else 0.0
-        times += [since + at for at in arrivals_s(load.rate_rps, count, load.burstiness, SEED)]
+        times += [since + at for at in arrivals_s(load.rate_rps, count, load.burstiness, seed)]
     elif isinstance(load, Burst):
         times = [0.0] * before + [PAUSE_S if before else 0.0] * count
     return RunPlan(
-        requests=run_requests(tokens, service.repeats, before + count, SEED),
+        requests=run_requests(tokens, service.repeats, before + count, seed),
         arrival_s=times,
         clients=int(load.clients) if isinstance(load, ClosedLoop) else 0,
         replicas=service.replicas,
         policy=load.routing.policy if service.replicas > 1 else "random",
-        seed=SEED,
+        seed=seed,
         before=before,
     )
 

@@ -28,15 +28,29 @@ _HOW = (
     "without its start. None of these rows was fitted but for the numbers named below."
 )
 _CAVEATS = (
-    "Set with these rows in view: `request_overhead_s`, the spreads of lengths by kind "
-    "(`catalog/judgement/measurements.yaml`), and the weight of prefixes against loads in a router that "
-    "looks at both.",
-    "An H100 or H200 without a form factor is taken as SXM. A run that does not fit into the engine's own "
-    "share of memory is given 95 %; one that had more requests in flight than the engine's default limit "
-    "is given that limit. Ladders of rates start with warm caches.",
-    "A run that kept up and that the model takes to be beyond capacity is shown at the largest load that it "
-    "carries.",
-    "Not in the simulation: preemption, stalls of the host, compilation of the first steps, the client.",
+    "Set with these rows in view: `request_overhead_s` and `token_overhead_s`; the spreads of lengths by "
+    "kind and where ShareGPT ends (`catalog/judgement/measurements.yaml`); the weight of prefixes against"
+    " loads in a router that looks at both (`AFFINITY`); how long a part of a long run is, what of it "
+    "counts as its start and the load at which a run beyond capacity is shown (`LIVES`, `START`, "
+    "`NEARLY_FULL`); that the highest rate of a ladder ran first; and the rules for doubt: a start-up "
+    "that shows in a ladder, notes of several tokens in one call or chunk, software marked as "
+    "experimental.",
+    "Runs of one server with the same number of requests and the same measured mean of their prompts drew"
+    " the same prompts: all but the one at the highest rate find them in prefix caches that hold them. "
+    "Other ladders of shared prompts start with warm caches.",
+    "An H100 or H200 without a form factor is taken as SXM. By Little's law a run had its throughput "
+    "times its median end-to-end time in flight, which is read from the row itself: one that had more in "
+    "flight than the engine's default limit is given the next power of two, one that had more than its "
+    "share of memory holds (or that fits no request) is given 95 %, and a layout that is not stated holds"
+    " them.",
+    "A run that kept up and that the model takes to be beyond capacity is shown at the largest load that "
+    "it carries.",
+    "Audited runs are offered within a few percent of what they carry, where ten percent of step time "
+    "double the requests in flight: their times per token come out low by a quarter (v5.1) and by three "
+    "fifths (v4.1), and first tokens with them. Runs over several GPUs without peer access come out "
+    "faster than they were at every rate.",
+    "Not in the simulation: preemption (tried: no gain on these rows), stalls of the host, compilation of"
+    " the first steps, the client.",
 )
 
 
