@@ -1,24 +1,9 @@
 """`engine: naive` through the command line: what continuous batching and paging are worth."""
 
-import json
-
 import pytest
-
-from planner.interfaces import cli
 
 CHEAP = "problems/02-rag-8b.yaml"
 NAIVE = ("--set", "workloads.rag.engine=naive")
-
-
-@pytest.fixture
-def told(capsys):
-    def told(*words, code=0):
-        ended = cli.run([*words, "--json"])
-        found = capsys.readouterr()
-        assert ended == code, found.err
-        return json.loads(found.out) if found.out else found.err
-
-    return told
 
 
 def test_whatif_shows_what_batching_and_paging_are_worth(told):

@@ -14,17 +14,6 @@ HEADER = (
 )
 
 
-@pytest.fixture
-def told(capsys):
-    def told(*words, code=0):
-        ended = cli.run([*words, "--json"])
-        found = capsys.readouterr()
-        assert ended == code, found.err
-        return json.loads(found.out) if found.out else found.err
-
-    return told
-
-
 @pytest.mark.parametrize("clients", [1, 8, 64])
 def test_estimate_is_what_validate_scores(told, tmp_path, clients):
     table, out = tmp_path / "rows.csv", tmp_path / "out.csv"
