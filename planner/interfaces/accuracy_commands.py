@@ -31,11 +31,14 @@ def validate(
     answer = Answer(as_json=as_json)
     from planner.app import validate as validate_case
     from planner.calibration import accuracy as accuracy_case
+    from planner.loaders.operator_tables import operator_kind
     from planner.loaders.percentile_rows import holds_percentiles
     from planner.report import json_document, validate_text
 
     if holds_percentiles(measurements):
         _percentiles(measurements, out, overlays, answer)
+    if operator_kind(measurements) is not None:
+        _operators(measurements, out, overlays, answer)
     found = validate_case.validate(measurements, overlays)
     lines = accuracy_case.error_lines(found.rows)
     if out is not None:
@@ -63,6 +66,24 @@ def _percentiles(measurements: Path, out: Path | None, overlays: tuple[Path, ...
     answer.give(
         lambda: json_document.encode(percentile_text.document(found, lines, order)),
         lambda: percentile_text.view(found, lines, order),
+    )
+    raise Exit(faults.ANSWERED)
+
+
+def _operators(measurements: Path, out: Path | None, overlays: tuple[Path, ...], answer: Answer) -> None:
+    """The same for a table of operator times."""
+    from planner.app import validate_operators
+    from planner.calibration import operator_errors
+    from planner.report import json_document, operator_text
+
+    found = validate_operators.validate_operators(measurements, overlays)
+    lines = operator_errors.operator_error_lines(found.kind, found.rows)
+    if out is not None:
+        write_whole(out, operator_text.encode(found))
+        message(f"planner: wrote {out}")
+    answer.give(
+        lambda: json_document.encode(operator_text.document(found, lines)),
+        lambda: operator_text.view(found, lines),
     )
     raise Exit(faults.ANSWERED)
 
