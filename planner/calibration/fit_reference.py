@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.calibration.accuracy import scored
+from planner.calibration.fit_operators import fit_operators, read_operator_folder
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.errors import InputError, input_error
 from planner.loaders.catalog import load_catalog
@@ -16,6 +17,7 @@ from planner.loaders.measurements import read_measurements
 from planner.performance.fitting import FitParameter, Fitted, RobustFit
 from planner.performance.rows import RowPredictions, predict_rows
 from planner.physics.arrays import FloatArray, IntArray
+from planner.schema.calibration import OperatorError
 from planner.schema.catalog import Calibration
 from planner.schema.measurement import Measurement
 from planner.steptime.calibration_paths import parameters_of, with_values
@@ -84,6 +86,8 @@ class ReferenceFit:
     """Way of leaving out -> log ratios of the rows while they were left out."""
     weights: FloatArray
     cost: float
+    operators: tuple[OperatorError, ...]
+    """Errors of measured operators."""
 
 
 def read_folder(folder: Path) -> tuple[Measurement, ...]:
@@ -108,25 +112,35 @@ def read_folder(folder: Path) -> tuple[Measurement, ...]:
 
 
 def fit_reference(
-    folder: Path, overlays: tuple[Path, ...] = (), progress: Callable[[str], None] = lambda _: None
+    folder: Path,
+    overlays: tuple[Path, ...] = (),
+    progress: Callable[[str], None] = lambda _: None,
+    operators: Path | None = None,
 ) -> ReferenceFit:
     """Fit everything, and leave out pairs, GPUs and models in turn.
+
+    Measured operators (a folder of their tables) come first: their numbers are facts of the kernels that the
+    fit to whole steps takes as they are. Without the folder those of the calibration stay.
 
     Raises:
         InputError: no tables, or broken ones.
     """
     catalog = load_catalog(overlays)
-    rows = measured_rows(read_folder(folder), catalog, catalog.calibration)
+    start, errors = catalog.calibration, catalog.calibration.fit.operators if catalog.calibration.fit else ()
+    if operators is not None:
+        found = fit_operators(read_operator_folder(operators), catalog, progress)
+        start, errors = start.model_copy(update={"operators": found.numbers}), found.errors
+    rows = measured_rows(read_folder(folder), catalog, start)
     fitter = _Fitter(rows)
     progress("fitting")
-    calibration, parts = fitter.all(at_priors(catalog.calibration))
+    calibration, parts = fitter.all(at_priors(start))
     left_out = {}
     for way, keys in fitter.ways().items():
         progress(f"leaving out one {way} at a time")
         left_out[way] = fitter.leave_out(calibration, parts, keys)
     logs = fitter.logs(calibration)
     cost = sum(part.fitted.cost for part in parts)
-    return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost)
+    return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost, errors)
 
 
 def at_priors(calibration: Calibration) -> Calibration:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from planner.calibration.operator_terms import known_s
 from planner.calibration.operator_times import attention, exchanges, experts, linear_attention, products
 from planner.calibration.operator_times.ground import MICRO, Ground
 from planner.physics.arrays import FloatArray
@@ -58,7 +59,8 @@ def predict(
 ) -> tuple[PredictedOperator, ...]:
     """Every row in the order of the table, predicted or with a reason."""
     ground = Ground(table, catalog, calibration)
-    predicted_us = FORMULAS[table.kind](ground) * MICRO
+    known = known_s(table, catalog, calibration)
+    predicted_us = np.where(np.isfinite(known), known, FORMULAS[table.kind](ground)) * MICRO
     sizes = _size_classes(table)
     rows = []
     for row, measured_us in enumerate(table.measured_us):
