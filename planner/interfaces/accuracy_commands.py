@@ -102,6 +102,9 @@ def calibrate(
     date: Annotated[
         str | None, Option("--date", metavar="DATE", help="Date of the fit; default: that of the file.")
     ] = None,
+    operators: Annotated[
+        Path | None, Option("--operators", metavar="DIR", help="Folder with tables of operator times.")
+    ] = None,
     catalog: Overlays = None,
 ) -> None:
     """Fit the performance model to measurements."""
@@ -126,7 +129,7 @@ def calibrate(
     from planner.report import accuracy_page, calibration_yaml, fit_reference_text, percentile_page
 
     with Progress() as progress:
-        found = fit_reference_case.fit_reference(measurements, overlays, progress)
+        found = fit_reference_case.fit_reference(measurements, overlays, progress, operators)
     calibration = fit_summary_case.summarised(found, on)
     scores = percentile_scores.of_folder(measurements, overlays, calibration)
     if scores is not None:

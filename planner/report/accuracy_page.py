@@ -18,6 +18,13 @@ _TITLES = {
     "throughput": "Output tokens per second",
 }
 _BAD_MEDIAN, _BAD_P90 = 0.20, 0.45
+_OPERATORS = (
+    "Times of single kernels against tables of measured ones, half of the shapes fitted and the other half "
+    "scored; *GPU left out*: on accelerators whose rows the fit did not see. Of each engine the best kernel "
+    "for a shape counts, and none that takes twice as long as the best of all. Architectures carry the major "
+    "number of their compute capability. Steps of present engines use these numbers as they are, with one "
+    "factor an engine on launches (`docs/decisions/0018-operators.md`).",
+)
 _CHOICE = (
     "Among the measured configurations and loads of one model, GPU and pair of lengths, the one with the "
     "most predicted tokens per second and GPU within a limit on TPOT is picked. Loss: the share of the best "
@@ -81,7 +88,7 @@ def encode(
         "",
     ]
     lines += [f"![{title}]({picture_name(key)})\n" for key, title in _TITLES.items() if points.get(key)]
-    lines += ["## Errors by class", "", *error_rows(record), "", "## Intervals", ""]
+    lines += ["## Errors by class", "", *error_rows(record), "", *_operators(record), "## Intervals", ""]
     lines += [
         "| number | left-out rows inside the interval of 80 % |",
         "| --- | ---: |",
@@ -112,6 +119,21 @@ def encode(
         *percentiles,
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _operators(record: FitRecord) -> list[str]:
+    """Errors of single operators, where their tables were there."""
+    if not record.operators:
+        return []
+    lines = [
+        "| operator | architecture | rows | bias | median | P90 | GPU left out: median |",
+        "| --- | --- |" + " ---: |" * 5,
+    ]
+    for one in record.operators:
+        out = "" if one.gpu_left_out is None else f"{one.gpu_left_out:.1%}"
+        numbers = f"{one.rows:,} | {one.bias:+.1%} | {one.median:.1%} | {one.p90:.1%} | {out}"
+        lines.append(f"| {one.operator} | {one.architecture} | {numbers} |")
+    return ["## Operators", "", *_OPERATORS, "", *lines, ""]
 
 
 def picture_name(key: str) -> str:
