@@ -25,6 +25,9 @@ class PrefillSide:
     item: Configuration
     workers: int
     decode_workers: int
+    link_bytes_per_s: float = math.inf
+    """What one GPU sends of a prompt's KV to the decode workers, one way."""
+    link_latency_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,9 @@ class RowLoads:
     prefill_batched_tokens: FloatArray
     """Prompt tokens that one attention rank of a prefill worker takes into a step."""
     decode_workers: FloatArray
+    hand_over_bytes_per_s: FloatArray
+    """Of one GPU of a prefill worker, what its engine hides counted as faster."""
+    hand_over_latency_s: FloatArray
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -130,7 +136,16 @@ def row_loads(services: Sequence[Service]) -> RowLoads:
             [0.0 if side is None else float(side.item.batched_tokens) for side in sides]
         ),
         decode_workers=numbers([1.0 if side is None else float(side.decode_workers) for side in sides]),
+        hand_over_bytes_per_s=numbers([math.inf if side is None else _shown_rate(side) for side in sides]),
+        hand_over_latency_s=numbers([0.0 if side is None else side.link_latency_s for side in sides]),
     )
+
+
+def _shown_rate(side: PrefillSide) -> float:
+    """Bytes per second as a client sees them: what hides behind the prompt itself takes no time."""
+    engine = side.item.engine.hand_over
+    shown = 1.0 - (float(engine.hidden) if engine else 0.0)
+    return side.link_bytes_per_s / shown if shown > 0.0 else math.inf
 
 
 def _kind(load: ServiceLoad) -> str:

@@ -14,10 +14,11 @@ import numpy as np
 from planner.performance.closed_loop import closed_loop, clumping_fraction
 from planner.performance.row_loads import RowLoads
 from planner.performance.two_stations import two_stations
+from planner.physics import hand_over
 from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.service_load import REQUESTS_PER_CLIENT
-from planner.steptime.memory import max_sequences, memory_account
+from planner.steptime.memory import max_sequences, memory_account, sequence_bytes
 from planner.steptime.rates import engine_parameter_of, first_token_overhead_s, parameter
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
@@ -246,6 +247,7 @@ def _two_stations(group: _Group) -> Numbers:
     def think_s(decoding: FloatArray) -> FloatArray:
         return group.output_tokens * group.decode_s(np.minimum(decoding / workers, group.fitting))
 
+    held = group.constants.absorbed_ratio * group.fitting * workers
     loop = two_stations(
         group.requests,
         service_s * group.constants.split_prefill_factor,
@@ -254,11 +256,20 @@ def _two_stations(group: _Group) -> Numbers:
         group.constants.first_wave,
         most,
         full_s * group.constants.split_prefill_factor,
+        held,
     )
-    ttft_s = group.constants.split_overhead_s + loop.wait_s
+    ttft_s = group.constants.split_overhead_s + loop.wait_s + _hand_over_s(group, prefill)
     rate, tpot_s = loop.rate_rps * group.output_tokens, loop.think_s / group.output_tokens
     fixed_s = np.full(rate.shape, group.constants.split_overhead_s)
     return _numbers(rate, ttft_s, tpot_s, decoding=loop.rate_rps * loop.think_s / workers, fixed_s=fixed_s)
+
+
+def _hand_over_s(group: _Group, prefill: IntArray) -> FloatArray:
+    """The cache of a prompt on its way to a decode worker; a rank sends one at a time."""
+    sent = sequence_bytes(group.specs, prefill, group.input_tokens)
+    rate = group.loads.hand_over_bytes_per_s[group.rows]
+    latency_s = group.loads.hand_over_latency_s[group.rows]
+    return np.asarray(hand_over.hand_over_s(sent, rate, latency_s, 0.0, 0.0))
 
 
 def _prefill_step_s(group: _Group, prefill: IntArray, prompts: Floats) -> FloatArray:

@@ -39,7 +39,7 @@ _CAVEATS = (
     "left-out rows; the structure of the model, the classes of engines and the numbers that are held were "
     "chosen while all public rows were in view.",
     "Some held numbers were set by hand after looking at these rows: `exchange_bytes`, "
-    "`expert_half_tokens`, `disaggregated_ttft_overhead_s` and others of grade judgement near an earlier fit "
+    "`expert_half_tokens` and others of grade judgement near an earlier fit "
     "of them, `expert_imbalance` and `expert_chance` at a fit of them (at full chance rows with spread "
     "experts come out 7 % slow at the median, without any 4 %), the step overhead of unnamed engines, "
     "overhead and prefill factor of the first token of the old TensorRT-LLM, and the spread of lengths of "
@@ -131,10 +131,13 @@ def pictures(points: Points) -> dict[str, bytes]:
 def _counted(calibration: Calibration) -> str:
     fitted = [path for path, item in parameters_of(calibration) if item.prior_log_sigma is not None]
     shares = sum(path.startswith("compute_efficiency") for path in fitted)
-    first = sum("ttft" in path or "closed_loop" in path for path in fitted)
-    steps = len(fitted) - shares - first
+    apart = sum("disaggregated" in path for path in fitted)
+    first = sum("ttft" in path or "closed_loop" in path for path in fitted if "disaggregated" not in path)
+    steps = len(fitted) - shares - first - apart
     return (
-        f"{steps} of step times, {shares} shares of peak by architecture and format, {first} of first tokens"
+        f"{steps} of step times, {shares} shares of peak by architecture and format, "
+        f"{first} of first tokens, "
+        f"{apart} of those of disaggregated serving"
     )
 
 
