@@ -30,6 +30,8 @@ UNNAMED = "unnamed"
 UNNAMED_ENGINE = "vllm"
 _TP = (1, 2, 4, 8)
 _FORMAT_IN_NAME = re.compile(r"(?i)-(fp8|nvfp4|mxfp4|awq|gptq|int4|int8)$")
+_RUNS = "run_requests."
+"""Judgement on runs of a document: its name, then prompt and answer tokens."""
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
 _HELD = 0.8
@@ -182,6 +184,17 @@ class _Reader:
             raise Skipped("the offered rate is not stated")
         if row.kind == "server-slo" and not (row.ttft_limit_ms or row.tpot_limit_ms):
             raise Skipped("the note names no p99 limits")
+        return self._as_run(row)
+
+    def _as_run(self, row: Measurement) -> Measurement:
+        """With the length of its run where the document behind it says how many equal requests that were."""
+        if row.kind != "offline":
+            return row
+        lengths = f"{row.input_tokens:.0f}.{row.output_tokens:.0f}"
+        for name, known in self.judgement.items():
+            document = name.removeprefix(_RUNS).removesuffix(f".{lengths}")
+            if name == f"{_RUNS}{document}.{lengths}" and document in row.source:
+                return replace(row, run_requests=known.value, equal_lengths=True)
         return row
 
     def configuration(self, row: Measurement) -> tuple[Configuration, Configuration | None]:

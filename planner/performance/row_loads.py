@@ -78,6 +78,8 @@ class RowLoads:
     """Sequences at once at most, beside what memory and engine allow."""
     burst_share: FloatArray
     """Share of the requests of a closed loop that come at its start."""
+    run_requests: FloatArray
+    """Of a run of a closed loop; infinite where it does not end."""
     equal_lengths: FloatArray
     """1 where all requests are equally long."""
     speculative: FloatArray
@@ -127,6 +129,7 @@ def row_loads(services: Sequence[Service]) -> RowLoads:
         held_answer_fraction=numbers([service.held_answer_fraction for service in services]),
         most_sequences=numbers([service.most_sequences for service in services]),
         burst_share=numbers([0.0 if load is None else load.burst_share for load in closed]),
+        run_requests=numbers([float(load.requests if load else 0) or math.inf for load in closed]) / replicas,
         equal_lengths=numbers([float(load is not None and load.equal_lengths) for load in closed]),
         speculative=numbers([float(service.speculative) for service in services]),
         alone=numbers([float(isinstance(load, StaticBatch) and load.alone) for load in loads]),

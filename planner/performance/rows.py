@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from planner.performance.closed_loop import closed_loop, clumping_fraction
+from planner.performance.closed_loop import ClosedLoop, closed_loop, clumping_fraction
 from planner.performance.row_loads import RowLoads
 from planner.performance.two_stations import two_stations
 from planner.physics import hand_over
@@ -71,7 +71,7 @@ def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) ->
         (_first_token, loads.kind == "first-token"),
         (_static_batch, loads.kind == "static-batch"),
         (_closed_loop, (loads.kind == "closed-loop") & ~disaggregated),
-        (_closed_loop, loads.kind == "offline"),
+        (_offline, loads.kind == "offline"),
         (_two_stations, (loads.kind == "closed-loop") & disaggregated),
     )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -208,10 +208,40 @@ def _static_batch(group: _Group) -> Numbers:
 
 
 def _closed_loop(group: _Group) -> Numbers:
-    """Requests always in flight; without a number as many as fit."""
-    requests = np.where(np.isfinite(group.requests), group.requests, group.fitting)
+    """Requests always in flight."""
+    loop = _loop(group, group.requests)
+    return _numbers(
+        group.replicas * loop.output_tokens_per_s,
+        loop.ttft_s,
+        loop.tpot_s,
+        decoding=loop.decode_sequences,
+        fixed_s=group.overhead_s,
+        full_s=loop.full_s,
+    )
+
+
+def _offline(group: _Group) -> Numbers:
+    """As many as fit are in flight; of a run of N equal requests the last wave has what is left.
+
+    ``T = (N - r) OSL / X(B) + r OSL / X(r)`` with B that fit and ``r = N mod B``: what starts together ends
+    together, so the last r run alone and not with others that would still come.
+    """
+    loop = _loop(group, group.fitting)
+    rate = loop.output_tokens_per_s
+    count = group.loads.run_requests[group.rows]
+    finite = np.isfinite(count)
+    if finite.any():
+        sent = np.where(finite, count, group.fitting)
+        rest = np.mod(sent, group.fitting)
+        last = _loop(group, np.maximum(rest, 1.0)).output_tokens_per_s
+        rate = np.where(finite, sent / ((sent - rest) / rate + rest / last), rate)
+    nothing = np.full(rate.shape, NOT_PREDICTED)
+    return _numbers(group.replicas * rate, nothing, loop.tpot_s, decoding=loop.decode_sequences)
+
+
+def _loop(group: _Group, requests: FloatArray) -> ClosedLoop:
     others = np.minimum(requests, group.fitting) / group.specs.attention_dp[group.rows] - 1.0
-    loop = closed_loop(
+    return closed_loop(
         group.specs,
         group.rows,
         requests,
@@ -224,16 +254,6 @@ def _closed_loop(group: _Group) -> Numbers:
         group.constants.absorbed_ratio,
         group.tokens_per_step,
         group.work_factor,
-    )
-    unlimited = ~np.isfinite(group.requests)
-    ttft_s = np.where(unlimited, NOT_PREDICTED, loop.ttft_s)
-    return _numbers(
-        group.replicas * loop.output_tokens_per_s,
-        ttft_s,
-        loop.tpot_s,
-        decoding=loop.decode_sequences,
-        fixed_s=group.overhead_s,
-        full_s=loop.full_s,
     )
 
 

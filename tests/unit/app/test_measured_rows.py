@@ -9,6 +9,7 @@ import pytest
 from planner.app.validate import predict
 from planner.calibration.measured_rows import measured_rows
 from planner.loaders.catalog import load_catalog
+from planner.performance.rows import predict_rows
 from planner.schema.measurement import Measurement, Pool
 
 ROW = Measurement(
@@ -75,3 +76,24 @@ def test_a_hand_over_takes_its_bytes_over_the_link():
     far = predict((dataclasses.replace(base, decode=Pool(3, 4)),), catalog, catalog.calibration).rows[0]
     sent = 1024 * 131072 / 4
     assert far.ttft_ms - near.ttft_ms == pytest.approx(1e3 * sent * (1 / 50e9 - 1 / 450e9), rel=1e-6)
+
+
+def test_a_run_of_equal_requests_ends_with_the_rest_of_its_last_wave():
+    """The document sends 3,000 requests of 1,000 and 1,000 tokens: waves of what fits, then the rest."""
+    catalog = load_catalog(())
+    run = dataclasses.replace(
+        ROW, kind="offline", engine="tensorrt-llm", gpus=2, tp=2, output_tokens=1000.0, requests=0.0,
+        source="some perf-overview",
+    )  # fmt: skip
+    resolved = measured_rows([run], catalog, catalog.calibration)
+    fits = int(predict_rows(resolved.prepared.specs(), resolved.loads, catalog.calibration).fitting[0])
+    rest = 3000 % fits
+    assert fits < 3000
+    assert rest
+    loops = [dataclasses.replace(run, id=f"C{n}", kind="closed-loop", requests=n) for n in (fits, rest)]
+    endless = dataclasses.replace(run, id="other", source="elsewhere")
+    full, last, found, other = (
+        row.output_tokens_per_s for row in predict((*loops, run, endless), catalog, catalog.calibration).rows
+    )
+    assert found == pytest.approx(3000 / ((3000 - rest) / full + rest / last))
+    assert found < other == pytest.approx(full)
