@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.calibration.accuracy import scored
+from planner.calibration.doubts import start_ups, without
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.errors import InputError, input_error
 from planner.loaders.catalog import load_catalog
@@ -96,6 +97,8 @@ class ReferenceFit:
     """Way of leaving out -> log ratios of the rows while they were left out."""
     weights: FloatArray
     cost: float
+    doubts: dict[str, str]
+    """Id -> why the time to first token of a row was not counted."""
 
 
 def read_folder(folder: Path) -> tuple[Measurement, ...]:
@@ -129,6 +132,8 @@ def fit_reference(
     """
     catalog = load_catalog(overlays)
     rows = measured_rows(read_folder(folder), catalog, catalog.calibration)
+    doubts = start_ups(rows, at_priors(catalog.calibration))
+    rows = without(rows, doubts)
     fitter = _Fitter(rows)
     progress("fitting")
     calibration, parts = fitter.all(at_priors(catalog.calibration))
@@ -138,7 +143,7 @@ def fit_reference(
         left_out[way] = fitter.leave_out(calibration, parts, keys)
     logs = fitter.logs(calibration)
     cost = sum(part.fitted.cost for part in parts)
-    return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost)
+    return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost, doubts)
 
 
 def at_priors(calibration: Calibration) -> Calibration:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from planner.calibration.generations import generation_of
 from planner.calibration.measured_load import load_of
 from planner.calibration.row_layouts import Skipped, held_sequences, linked, prefill_side, workers
 from planner.calibration.run_limits import raised_limit, with_limit
@@ -17,6 +18,7 @@ from planner.planning.requests import with_utilization
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
+from planner.schema.engine import EngineGeneration
 from planner.schema.facts import ModelFacts
 from planner.schema.measurement import Measurement
 from planner.schema.problem import Fleet
@@ -25,6 +27,7 @@ from planner.steptime.model_facts import model_facts
 from planner.steptime.weights import attention_format
 
 LEGACY = "-legacy"
+"""How the names of former generations end."""
 UNNAMED = "unnamed"
 """Overheads of tables that name no engine; memory and limits are those of the next name."""
 UNNAMED_ENGINE = "vllm"
@@ -101,7 +104,7 @@ class _Reader:
         self.formats = {form.id: form for form in catalog.number_formats}
         self.network = default_network(Fleet(), catalog)
         self._facts: dict[str, ModelFacts] = {}
-        self._engines: dict[tuple[str, bool, float, int, float], Engine] = {}
+        self._engines: dict[tuple[object, ...], Engine] = {}
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -136,7 +139,9 @@ class _Reader:
         return found
 
     def engine(self, row: Measurement) -> Engine:
-        key = (row.engine, row.legacy, row.memory_fraction, row.max_running, row.in_flight)
+        key = (
+            row.engine, row.legacy, row.engine_version, row.memory_fraction, row.max_running, row.in_flight,
+        )  # fmt: skip
         if key not in self._engines:
             found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
             if found is None:
@@ -154,12 +159,16 @@ class _Reader:
         """The engine under the name that its overheads have in the calibration."""
         if not row.engine and UNNAMED in self.calibration.engines:
             return engine.model_copy(update={"id": UNNAMED})
-        return self._legacy(engine) if row.legacy else engine
+        if row.legacy is None:
+            former = generation_of(engine, row.engine, row.engine_version)
+        else:
+            former = engine.generations[-1] if row.legacy and engine.generations else None
+        return self._former(engine, former) if former is not None else engine
 
-    def _legacy(self, engine: Engine) -> Engine:
-        """The generation before: overheads of its own, and its smaller batch where the catalog has one."""
-        if engine.id + LEGACY in self.calibration.engines:
-            engine = engine.model_copy(update={"id": engine.id + LEGACY})
+    def _former(self, engine: Engine, generation: EngineGeneration) -> Engine:
+        """A generation before: numbers of its own, and its smaller batch where the catalog has one."""
+        if generation.id in self.calibration.engines:
+            engine = engine.model_copy(update={"id": generation.id})
         modest = engine.limits.modest
         return with_limit(engine, modest.max_running) if modest else engine
 

@@ -124,7 +124,7 @@ def calibrate(
             order = percentile_errors.router_order(scores.rows)
             lines = percentile_page.section(scores, errors, order, calibration.sigma_log)
             drawn |= percentile_page.pictures(scores)
-        _write(docs, accuracy_page.encode(calibration, points, losses, lines))
+        _write(docs, accuracy_page.encode(calibration, points, losses, lines, tuple(found.doubts.values())))
         for name, picture in drawn.items():
             _write(docs.with_name(name), picture)
     answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))

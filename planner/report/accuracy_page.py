@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from planner.numbers import count
 from planner.report.fit_reference_text import HEADINGS, percents
 from planner.schema.catalog import Calibration, FitError, FitRecord
 from planner.schema.validation import ChoiceLoss
@@ -60,10 +62,12 @@ def encode(
     points: Points,
     losses: tuple[Sequence[ChoiceLoss], Sequence[ChoiceLoss]] = ((), ()),
     percentiles: Sequence[str] = (),
+    doubts: Sequence[str] = (),
 ) -> bytes:
     """The page; the losses of choices are those of the calibration, and with each pair left out.
 
-    ``percentiles`` are the lines of `planner.report.percentile_page`.
+    ``percentiles`` are the lines of `planner.report.percentile_page`, ``doubts`` the reasons of rows whose
+    first tokens were not counted.
     """
     record = calibration.fit
     assert record is not None, "a fitted calibration carries its record"
@@ -105,6 +109,10 @@ def encode(
         "## What the figures leave out",
         "",
         *(f"- {line}" for line in _CAVEATS),
+        *(
+            f"- First tokens of {count(number, 'row')} are not counted: {reason}."
+            for reason, number in sorted(Counter(doubts).items())
+        ),
         "",
         "## Not covered",
         "",
