@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from planner.numbers import count
-from planner.report.fit_reference_text import HEADINGS, percents
+from planner.report.fit_reference_text import HEADINGS, gpu_sentence, loss_cells, percents
 from planner.schema.catalog import Calibration, FitError, FitRecord
-from planner.schema.validation import ChoiceLoss
+from planner.schema.validation import ChoiceReport
 from planner.steptime.calibration_paths import parameters_of
 
 Points = Mapping[str, Sequence[tuple[float, float, bool]]]
@@ -24,7 +24,8 @@ _CHOICE = (
     "Among the measured configurations and loads of one model, GPU and pair of lengths, the one with the "
     "most predicted tokens per second and GPU within a limit on TPOT is picked. Loss: the share of the best "
     "measured one that the pick lacks; 1 where the pick breaks the limit by more than a tenth, or where "
-    "nothing seems to keep it. Predictions are medians, without the margin of planning.",
+    "nothing seems to keep it. First with medians, then with TPOT times the margin of planning: a choice "
+    "over the limit is worse than a dear one.",
 )
 _UNCOVERED = (
     "Requests that all start at once (`burst` rows): simulated, the host and the drain of the last answers "
@@ -60,11 +61,11 @@ _CAVEATS = (
 def encode(
     calibration: Calibration,
     points: Points,
-    losses: tuple[Sequence[ChoiceLoss], Sequence[ChoiceLoss]] = ((), ()),
+    choices: ChoiceReport | None = None,
     percentiles: Sequence[str] = (),
     doubts: Sequence[str] = (),
 ) -> bytes:
-    """The page; the losses of choices are those of the calibration, and with each pair left out.
+    """The page.
 
     ``percentiles`` are the lines of `planner.report.percentile_page`, ``doubts`` the reasons of rows whose
     first tokens were not counted.
@@ -101,7 +102,7 @@ def encode(
         "",
         *own_rows(record),
         "",
-        *(["## Choice under a limit", "", *_CHOICE, "", *choice_rows(*losses), ""] if losses[0] else []),
+        *(["## Choice under a limit", "", *_CHOICE, "", *choice_rows(choices), ""] if choices else []),
         "## Bad classes",
         "",
         *_bad(record),
@@ -181,19 +182,15 @@ def own_rows(record: FitRecord) -> list[str]:
     ]
 
 
-def choice_rows(fit: Sequence[ChoiceLoss], left_out: Sequence[ChoiceLoss]) -> list[str]:
-    """Mean losses by limit: of the calibration, then with each pair left out."""
-    lines = [
-        "| TPOT limit | groups | loss | over the limit | nothing found | pair left out: groups | loss "
-        "| over the limit | nothing found |",
-        "| ---: |" + " ---: |" * 8,
-    ]
-    for one, other in zip(fit, left_out, strict=True):
-        cells = [
-            f"{loss.groups} | {loss.loss:.2f} | {loss.over:.0%} | {loss.none:.0%}" for loss in (one, other)
-        ]
-        lines.append(f"| {one.limit_ms:g} ms | {' | '.join(cells)} |")
-    return lines
+def choice_rows(choices: ChoiceReport) -> list[str]:
+    """Mean losses by limit: of the calibration, with each pair left out, and with the margin of plans."""
+    heading = ("groups", "loss", "over the limit", "nothing found")
+    columns = (*heading, f"pair left out: {heading[0]}", *heading[1:], f"planned: {heading[1]}", *heading[2:])
+    lines = [f"| TPOT limit | {' | '.join(columns)} |", "| ---: |" + " ---: |" * len(columns)]
+    for one, other, planned in zip(choices.fit, choices.left_out, choices.planned, strict=True):
+        cells = [str(cell) for loss in (one, other) for cell in (loss.groups, *loss_cells(loss))]
+        lines.append(f"| {one.limit_ms:g} ms | {' | '.join([*cells, *loss_cells(planned)])} |")
+    return [*lines, "", gpu_sentence(choices.gpus)]
 
 
 def _bad(record: FitRecord) -> list[str]:
