@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 
 from planner.calibration.choice_loss import own_row_errors
-from planner.calibration.fit_reference import ReferenceFit
+from planner.calibration.fit_reference import SPLIT, ReferenceFit
 from planner.physics.arrays import FloatArray
 from planner.queueing.lengths import normal_score
 from planner.schema.catalog import Calibration, FitError, FitRecord, Parameter
@@ -89,7 +89,7 @@ def classes(found: ReferenceFit, number: str) -> Iterator[tuple[str, Picked]]:
 
 
 def _errors(found: ReferenceFit, logs: FloatArray) -> Iterator[tuple[str, FitError]]:
-    for number in (*_NUMBERS, "first-token"):
+    for number in (*_NUMBERS, "first-token", f"{SPLIT} tpot", f"{SPLIT} ttft"):
         sign = -1.0 if number == "throughput" else 1.0
         for name, picked in classes(found, number):
             chosen = picked & np.isfinite(logs)

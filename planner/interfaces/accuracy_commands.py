@@ -122,10 +122,9 @@ def calibrate(
             check_target(flag, path)
     answer = Answer(as_json=False)
     from planner.app import percentile_scores
-    from planner.calibration import choice_loss as choice_loss_case
     from planner.calibration import fit_reference as fit_reference_case
     from planner.calibration import fit_summary as fit_summary_case
-    from planner.calibration import percentile_errors
+    from planner.calibration import percentile_errors, planned_choices
     from planner.report import accuracy_page, calibration_yaml, fit_reference_text, percentile_page
 
     with Progress() as progress:
@@ -135,23 +134,20 @@ def calibrate(
     if scores is not None:
         spreads = percentile_errors.percentile_sigmas(scores.rows)
         calibration = calibration.model_copy(update={"sigma_log": calibration.sigma_log | spreads})
+    choices = planned_choices.choice_report(found, calibration, overlays)
     _write(out, calibration_yaml.encode(calibration))
     if docs is not None:
         points = fit_summary_case.chart_points(found)
-        losses = (
-            choice_loss_case.choice_losses(choice_loss_case.fitted_choices(found, calibration)),
-            choice_loss_case.choice_losses(choice_loss_case.left_out_choices(found)),
-        )
         drawn, lines = accuracy_page.pictures(points), []
         if scores is not None:
             errors = percentile_errors.percentile_error_lines(scores.rows)
             order = percentile_errors.router_order(scores.rows)
             lines = percentile_page.section(scores, errors, order, calibration.sigma_log)
             drawn |= percentile_page.pictures(scores)
-        _write(docs, accuracy_page.encode(calibration, points, losses, lines))
+        _write(docs, accuracy_page.encode(calibration, points, choices, lines, tuple(found.doubts.values())))
         for name, picture in drawn.items():
             _write(docs.with_name(name), picture)
-    answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))
+    answer.give(lambda: b"", lambda: fit_reference_text.view(calibration, choices))
     raise Exit(faults.ANSWERED)
 
 

@@ -88,8 +88,14 @@ def of_format(operators: Mapping[str, Numbers], operator: str, form: str) -> Num
 
 
 def own_start_us(numbers: Numbers, engine: Engine) -> float:
-    """Launch of an engine's own kernel; of the quickest where it was not measured."""
-    return numbers.get(f"start_us/{engine.id}", numbers["start_us"])
+    """Launch of an engine's own kernel; of the quickest where it was not measured.
+
+    A generation of an engine (``sglang-legacy``) has the kernels of the engine.
+    """
+    own = (
+        value for name, value in numbers.items() if "/" in name and engine.id.startswith(name.split("/")[1])
+    )
+    return next(own, numbers["start_us"])
 
 
 def head_share(head_dim: Floats, numbers: Mapping[str, Floats]) -> Floats:
