@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ SMALL_KERNEL = "kernel.small"
 SMALL_KERNELS_OF = "causal_conv1d_update"
 """A kernel that moves next to nothing: what the like (norms, rotations, activations) take."""
 _SHARES = (("compute_fraction", 0.5, LOOSE), ("memory_fraction", 0.8, LOOSE))
+_NEAR = (("near_mib", 60.0, FIRM), ("near_ratio", 2.0, 0.5))
 _SPLIT = (("context_start_us", 0.4, LOOSE), ("sequence_us", 0.01, LOOSE))
 _NAMES: dict[str, tuple[tuple[str, float, float], ...]] = {
     "gemm": (
@@ -43,7 +44,7 @@ _NAMES: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("scaling_passes", 1.0, 0.5),
         ("ceiling_tflops", 4500.0, FIRM),
     ),
-    "decode_attention": (*_SHARES, ("overlap_exponent", 2.0, FIRM), *_SPLIT),
+    "decode_attention": (*_SHARES, ("overlap_exponent", 2.0, FIRM), *_SPLIT, *_NEAR),
     "mla_decode": (*_SHARES, ("overlap_exponent", 2.0, FIRM), *_SPLIT),
     "prefill_attention": (
         *_SHARES,
@@ -124,11 +125,18 @@ def fitted_half(rows: OperatorRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]
 
 
 def _fitted(rows: OperatorRows, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Numbers:
-    """Numbers from some of the rows."""
+    """Numbers from some of the rows; the cache of repeated shapes only where it explains them better."""
     seen = rows.take(kept)
     engines = [name for name, count in sorted(Counter(seen.engine.tolist()).items()) if count >= ENGINE_ROWS]
     wanted = [(f"start_us/{engine}", _START_US, LOOSE) for engine in engines or ("any",)]
     wanted += [item for item in _NAMES[rows.kind] if _tells(seen, item[0])]
+    plain = _best(seen, [item for item in wanted if item not in _NEAR])
+    found = _best(seen, wanted) if any(item in _NEAR for item in wanted) else plain
+    return min(plain, found, key=lambda one: one[1])[0]
+
+
+def _best(seen: OperatorRows, wanted: Sequence[tuple[str, float, float]]) -> tuple[Numbers, float]:
+    """The wanted numbers (name, prior, its log-sigma), and the cost that they leave."""
     parameters = [FitParameter(name, prior, *_bounds(name), prior, sigma) for name, prior, sigma in wanted]
 
     def residuals(values: FloatArray) -> FloatArray:
@@ -137,7 +145,7 @@ def _fitted(rows: OperatorRows, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     fit = RobustFit(parameters, residuals, np.ones(len(seen)), SCALE_LOG).run(rounds=ROUNDS)
     values = zip([one.path for one in parameters], fit.values.tolist(), strict=True)
-    return _complete({name: float(f"{value:.{SIGNIFICANT}g}") for name, value in values})
+    return _complete({name: float(f"{value:.{SIGNIFICANT}g}") for name, value in values}), fit.cost
 
 
 def _bounds(name: str) -> tuple[float, float]:

@@ -253,7 +253,8 @@ class _Fitter:
                 )
                 kept = np.where(out, 0.0, part.fit.weights)
                 near = fit.run(np.log(part.fitted.values), kept, part.fitted.jacobian, rounds=4)
-                own = fit.run(np.log(near.values), kept, rounds=2)
+                place = np.log(near.values)
+                own = fit.run(place, kept, fit.jacobian(place, near.residuals), rounds=3)
                 changed = _with(changed, part.names, own.values)
             result[out] = self.logs(changed)[out]
         return result

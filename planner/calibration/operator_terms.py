@@ -16,6 +16,7 @@ from planner.schema.operator_times import OperatorKind, OperatorTable
 from planner.steptime.operators import head_share
 
 MICRO = 1e-6
+MIB = 2.0**20
 LATENT_VALUES, ROTARY_VALUES = 512.0, 64.0
 NOPE_VALUES, OUTPUT_VALUES = 128.0, 128.0
 """Latent attention of the tables: sizes of one head of DeepSeek-V3."""
@@ -53,11 +54,15 @@ def start_s(rows: OperatorRows, numbers: Numbers) -> FloatArray:
     return MICRO * np.array([starts[name] for name in rows.engine.tolist()], dtype=np.float64)
 
 
-def _rates(rows: OperatorRows, numbers: Numbers) -> tuple[FloatArray, FloatArray]:
+def _rates(rows: OperatorRows, numbers: Numbers, moved_bytes: Floats = 0.0) -> tuple[FloatArray, Floats]:
     flops_per_s = rows.flops_per_s * numbers["compute_fraction"]
     if "ceiling_tflops" in numbers:
         flops_per_s = np.minimum(flops_per_s, 1e12 * numbers["ceiling_tflops"])
-    return flops_per_s, rows.bytes_per_s * numbers["memory_fraction"]
+    bytes_per_s: Floats = rows.bytes_per_s * numbers["memory_fraction"]
+    if "near_mib" in numbers:
+        near = MIB * numbers["near_mib"]
+        bytes_per_s = bytes_per_s * operator_times.near_factor(moved_bytes, near, numbers["near_ratio"])
+    return flops_per_s, bytes_per_s
 
 
 def _gemm(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> Floats:
@@ -85,7 +90,7 @@ def _decode(
         rows.sizes["context_tokens"],
         flops,
         moved,
-        *_rates(rows, numbers),
+        *_rates(rows, numbers, rows.sizes["sequences"] * rows.sizes["context_tokens"] * moved),
         numbers["overlap_exponent"],
         launch_s,
         MICRO * numbers["context_start_us"],

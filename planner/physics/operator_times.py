@@ -41,6 +41,15 @@ def scaling_bytes(tokens: Floats, inputs: Floats, activation_bytes: Floats) -> F
     return tokens * inputs * (operators.BYTES_PER_ACTIVATION + activation_bytes)
 
 
+def near_factor(moved_bytes: Floats, near_bytes: Floats, near_ratio: Floats) -> Floats:
+    """Rate over that of memory where one shape is repeated: ``1 + (r - 1) / (1 + (bytes / cache)^4)``.
+
+    What fits the second-level cache is found there again by the next launch of a table. In a step everything
+    comes from memory, so steps do not use it.
+    """
+    return 1.0 + (near_ratio - 1.0) / (1.0 + (moved_bytes / near_bytes) ** 4)
+
+
 def decode_attention_s(
     sequences: Floats,
     context_tokens: Floats,

@@ -143,6 +143,8 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
     "head_64": (0.2, 2.0),
     "head_256": (0.2, 2.0),
     "ceiling_tflops": (10.0, 1e5),
+    "near_mib": (1.0, 1000.0),
+    "near_ratio": (1.0, 10.0),
     "scaling_passes": (0.05, 5.0),
     "routing_share": (0.2, 1.0),
     "row_passes": (0.0, 60.0),
@@ -156,6 +158,7 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
 - tokens that the mean context of prefill attention counts more, for its tiles;
 - reachable share with heads of 64 and of 256 values over that with 128;
 - rate above which more peak does not help;
+- size of the cache in which a table that repeats one shape finds it again, and its rate over that of memory;
 - passes over the inputs that scale them to a narrow format, beside the product;
 - kappa: tokens that choose experts evenly and touch as many as one token of real routing does;
 - passes of experts over the hidden states of their rows."""
