@@ -19,7 +19,12 @@ from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.service_load import REQUESTS_PER_CLIENT
 from planner.steptime.memory import max_sequences, memory_account, sequence_bytes
-from planner.steptime.rates import engine_parameter_of, first_token_overhead_s, parameter
+from planner.steptime.rates import (
+    engine_parameter_of,
+    first_token_overhead_s,
+    optional_parameter_of,
+    parameter,
+)
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
 
@@ -108,6 +113,7 @@ class RowConstants:
     ttft_factor: FloatArray
     clumping: FloatArray
     together: FloatArray
+    rank_wait_steps: FloatArray
 
     @classmethod
     def of(cls, calibration: Calibration, engines: Sequence[str]) -> RowConstants:
@@ -129,6 +135,9 @@ class RowConstants:
             ttft_factor=column("closed_loop_ttft_factor"),
             clumping=column("closed_loop_clumping"),
             together=column("closed_loop_together"),
+            rank_wait_steps=np.array(
+                [optional_parameter_of(calibration, name, "closed_loop_rank_wait_steps") for name in names]
+            )[place],
         )
 
 
@@ -156,6 +165,7 @@ class _Group:
         start = (loads.burst_share[rows] - 1.0 / REQUESTS_PER_CLIENT) / 2.0
         self.clumping = np.maximum(constants.clumping[rows] + start, 0.0)
         self.together = np.where(loads.equal_lengths[rows] > 0, constants.together[rows], 1.0)
+        self.rank_wait_steps = constants.rank_wait_steps[rows]
         speculative = loads.speculative[rows]
         self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
         self.work_factor = 1.0 + speculative * DRAFTS_PER_STEP * constants.draft_work
@@ -208,11 +218,17 @@ def _static_batch(group: _Group) -> Numbers:
 
 
 def _closed_loop(group: _Group) -> Numbers:
-    """Requests always in flight."""
+    """Requests always in flight.
+
+    Attention ranks step together, and engines let a prompt wait for prompts of the other ranks, since a rank
+    without one idles: ``w_e (1 - 1/g) TPOT`` before the first token.
+    """
     loop = _loop(group, group.requests)
+    ranks = group.specs.attention_dp[group.rows]
+    others_s = group.rank_wait_steps * loop.tpot_s * (1.0 - 1.0 / ranks)
     return _numbers(
         group.replicas * loop.output_tokens_per_s,
-        loop.ttft_s,
+        loop.ttft_s + others_s,
         loop.tpot_s,
         decoding=loop.decode_sequences,
         fixed_s=group.overhead_s,

@@ -11,6 +11,7 @@ from planner.calibration.measured_rows import measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.performance.rows import predict_rows
 from planner.schema.measurement import Measurement, Pool
+from planner.steptime.calibration_paths import with_values
 
 ROW = Measurement(
     id="S1", where="table.csv:2", kind="closed-loop", model="Llama-3.1-70B", gpu="H100", engine="vllm",
@@ -97,3 +98,18 @@ def test_a_run_of_equal_requests_ends_with_the_rest_of_its_last_wave():
     )
     assert found == pytest.approx(3000 / ((3000 - rest) / full + rest / last))
     assert found < other == pytest.approx(full)
+
+
+@pytest.mark.parametrize(("ranks", "share"), [(1, 0.0), (4, 0.75)])
+def test_a_prompt_waits_for_those_of_the_other_attention_ranks(ranks, share):
+    catalog = load_catalog(())
+    row = dataclasses.replace(ROW, model="deepseek-r1", gpu="B200", engine="trtllm", gpus=8, tp=8 // ranks)
+    row = dataclasses.replace(row, attention_dp=ranks)
+
+    def after(steps):
+        path = "engines.tensorrt-llm.closed_loop_rank_wait_steps"
+        return predict((row,), catalog, with_values(catalog.calibration, {path: steps})).rows[0]
+
+    waiting, at_once = after(20.0), after(0.0)
+    assert waiting.ttft_ms - at_once.ttft_ms == pytest.approx(20.0 * share * at_once.tpot_ms)
+    assert waiting.tpot_ms == at_once.tpot_ms

@@ -65,8 +65,8 @@ def fit_of(pairs):
         rows.append(
             Measurement(
                 id=f"{model}{gpu}{tp}{tpot_ms}", where="", kind="closed-loop", model=model, gpu=gpu,
-                engine="vllm", engine_version="", weights="fp8", kv="fp8", gpus=tp, tp=tp, input_tokens=1000.0,
-                output_tokens=501.0, requests=4.0, ttft_ms=1.0, tpot_ms=tpot_ms,
+                engine="vllm", engine_version="", weights="fp8", kv="fp8", gpus=tp, tp=tp,
+                input_tokens=1000.0, output_tokens=501.0, requests=4.0, ttft_ms=1.0, tpot_ms=tpot_ms,
             )
         )  # fmt: skip
         logs.append(log)
