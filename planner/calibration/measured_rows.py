@@ -254,7 +254,8 @@ class _Reader:
         tp = tp or max(gpus // (pp * ranks), 1)
         if tp * pp * ranks > gpus:
             raise Skipped(f"a layout of {tp * pp * ranks} GPUs on {gpus}")
-        ep = min(max(row.ep, 1), tp * ranks)
+        # Tables that give no degree spread the experts of data-parallel attention over all its ranks.
+        ep = min(row.ep or (tp * ranks if ranks > 1 else 1), tp * ranks)
         return linked(replace(base, tp=tp, pp=pp, ep=ep, attention_dp=ranks), self.network)
 
     def _smallest(self, base: Configuration, row: Measurement, gpus: int) -> int:
