@@ -14,8 +14,8 @@ from planner.physics.arrays import Floats
 
 def product_s(
     tokens: Floats,
-    inputs: Floats,
-    outputs: Floats,
+    input_values: Floats,
+    output_values: Floats,
     weight_bytes: Floats,
     activation_bytes: Floats,
     flops_per_s: Floats,
@@ -30,15 +30,19 @@ def product_s(
     ``activation_bytes`` (a) are of one value. Outputs are 16 bit. ``scaling_s`` is what writing the inputs in
     a narrow format takes beforehand, where that was measured with the product.
     """
-    work_flops, read_bytes = operators.gemm_work(tokens, inputs * outputs, weight_bytes * inputs * outputs)
-    moved = read_bytes + tokens * (activation_bytes * inputs + operators.BYTES_PER_ACTIVATION * outputs)
+    work_flops, read_bytes = operators.gemm_work(
+        tokens, input_values * output_values, weight_bytes * input_values * output_values
+    )
+    moved = read_bytes + tokens * (
+        activation_bytes * input_values + operators.BYTES_PER_ACTIVATION * output_values
+    )
     product = roofline.combine_s(work_flops / flops_per_s, moved / bytes_per_s, overlap_exponent)
     return start_s + product + scaling_s
 
 
-def scaling_bytes(tokens: Floats, inputs: Floats, activation_bytes: Floats) -> Floats:
+def scaling_bytes(tokens: Floats, input_values: Floats, activation_bytes: Floats) -> Floats:
     """One pass that writes 16-bit inputs in a narrow format: ``(2 + a) M K``."""
-    return tokens * inputs * (operators.BYTES_PER_ACTIVATION + activation_bytes)
+    return tokens * input_values * (operators.BYTES_PER_ACTIVATION + activation_bytes)
 
 
 def near_factor(moved_bytes: Floats, near_bytes: Floats, near_ratio: Floats) -> Floats:
@@ -99,7 +103,7 @@ def routed_experts_s(
     hidden_size: Floats,
     expert_params: Floats,
     expert_bytes: Floats,
-    shards: Floats,
+    shard_gpus: Floats,
     flops_per_s: Floats,
     bytes_per_s: Floats,
     memory_bytes_per_s: Floats,
@@ -116,7 +120,7 @@ def routed_experts_s(
     """
     rows = moe.routed_rows(tokens, experts, experts_per_token, touched_fraction, half_tokens)
     work_flops, read_bytes = moe.routed_work(
-        rows, 1.0, expert_params, experts * expert_bytes, touched_fraction, 1.0, shards
+        rows, 1.0, expert_params, experts * expert_bytes, touched_fraction, 1.0, shard_gpus
     )
     moved = moe.row_bytes(
         tokens, experts_per_token, 1.0, hidden_size, row_passes, operators.BYTES_PER_ACTIVATION
