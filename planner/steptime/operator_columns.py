@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.physics import kernels, operator_times
+from planner.physics import attention, kernels, operator_times
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.facts import ModelFacts
 from planner.steptime import rates
@@ -80,6 +80,11 @@ def operator_columns(table: ConfigurationTable, columns: Columns) -> Columns:
         names = [f"{part}_{name}" for name in _PARTS]
         found |= dict(zip(names, by_distinct(own, _product), strict=True))
     found |= dict(zip(_ATTENTION, by_distinct([*keys, table.model, table.kv], _attention), strict=True))
+    # Layers with a window never read more of the context.
+    windowed, doubling_s = columns["windowed_fraction"], found["decode_doubling_s"]
+    window_s = attention.decode_start_s(columns["window_tokens"], 0.0, 0.0, doubling_s, 0.0)
+    found["decode_start_s"] = found["decode_start_s"] + windowed * window_s
+    found["decode_doubling_s"] = (1.0 - windowed) * doubling_s
     experts = by_distinct([*keys, table.model, table.weights], _experts)
     found |= dict(zip(_EXPERTS, experts, strict=True))
     of_layer = [*keys, table.model, table.weights, table.attention_weights]

@@ -59,6 +59,12 @@ def test_launches_depend_on_what_a_step_holds():
     assert fixed(1.0, 1024.0) - decode == pytest.approx(layers * 2 * 1e-6)  # two doublings
 
 
+def test_windows_end_the_growth_of_launches():
+    specs = measured(samples.WINDOWED)  # three of four layers
+    shorter, longer = (step_time_s(specs, ZERO, 1.0, c).fixed_s[0] for c in (512.0, 1024.0))
+    assert longer - shorter == pytest.approx(1 * 1.0 * 1e-6)
+
+
 def test_the_factor_of_an_engine_multiplies_every_launch():
     one, two = (step_time_s(measured(factor=f), ZERO, 2.0, 256.0).fixed_s[0] for f in (1.0, 2.0))
     # Four products, three small kernels of the mixer, two of the feed-forward part, attention.
