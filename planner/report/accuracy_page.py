@@ -51,7 +51,8 @@ _CAVEATS = (
     "Some held numbers were set by hand after looking at these rows: `exchange_bytes`, "
     "`expert_half_tokens` and others of grade judgement near an earlier fit "
     "of them (`overlap_exponent`, `decode_attention_efficiency`, `expert_efficiency` and "
-    "`moe_layer_overhead_s` of engines without measured operators among them), `expert_imbalance` and `expert_chance` at a fit of them (at full chance rows with spread "
+    "`moe_layer_overhead_s` of engines without measured operators among them), `expert_imbalance` and "
+    "`expert_chance` at a fit of them (at full chance rows with spread "
     "experts come out 7 % slow at the median, without any 4 %), the step overhead of unnamed engines, "
     "overhead and prefill factor of the first token of the old TensorRT-LLM, and the spread of lengths of "
     "open-loop rows (0.3, 0.45 and 0.7 were tried beside 0.4). The count of fitted numbers leaves them out.",
