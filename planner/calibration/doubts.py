@@ -1,7 +1,8 @@
 """First tokens of tables that measure a start-up and no load: found by a rule, and not counted.
 
 A closed loop cannot wait longer than all its prompts take, and more clients cannot make it faster. Rows that
-break one of the two have compilation, loading or a cold cache in their mean; their other numbers count.
+break one of the two have compilation, loading or a cold cache in their mean; their other numbers count. Where
+a third of the rows of a server do, and at least three, the first tokens of all of them are in doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from planner.steptime.prompt import prompt_alone_s
 
 BEYOND_ALL = "first tokens later than 1 s and twice the time of all prompts in flight: its start-up is in it"
 SLOWER_BELOW = "first tokens more than twice as late as with more clients: its start-up is in it"
+COLD_SERVER = "a third of the rows of its server show a start-up"
 _SECOND_S, _TWICE = 1.0, 2.0
+_THIRD, _FEWEST = 1.0 / 3.0, 3
 
 
 def start_ups(rows: MeasuredRows, calibration: Calibration) -> dict[str, str]:
@@ -44,7 +47,18 @@ def start_ups(rows: MeasuredRows, calibration: Calibration) -> dict[str, str]:
         row = rows.measurements[place]
         if row.ttft_ms / 1e3 > _SECOND_S + _TWICE * all_s[place]:
             doubts[row.id] = BEYOND_ALL
-    return doubts
+    return {rows.measurements[place].id: COLD_SERVER for place in _cold(rows, seen, doubts)} | doubts
+
+
+def _cold(rows: MeasuredRows, seen: list[int], doubts: dict[str, str]) -> Iterator[int]:
+    """Rows of servers that show their start-up again and again: the others have less of it, not none."""
+    servers: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for place in seen:
+        servers[_server(rows, place)].append(place)
+    for places in servers.values():
+        shown = sum(rows.measurements[place].id in doubts for place in places)
+        if shown >= max(_FEWEST, _THIRD * len(places)):
+            yield from places
 
 
 def without(rows: MeasuredRows, doubts: dict[str, str]) -> MeasuredRows:
@@ -72,7 +86,12 @@ def _slower_below(rows: MeasuredRows, seen: list[int]) -> Iterator[int]:
 def _ladder(rows: MeasuredRows, place: int) -> tuple[object, ...]:
     """Rows of one server that differ in the number of clients."""
     row, item = rows.measurements[place], rows.configurations[place]
-    software = (row.source, row.engine, row.engine_version, item.weights.id, item.kv.id)
     layout = (row.gpus, item.tp, item.pp, item.ep, item.attention_dp, row.prefill, row.decode)
-    lengths = (row.input_tokens, row.output_tokens)
-    return (*software, item.model.id, item.accelerator.id, *layout, *lengths)
+    return (*_server(rows, place), item.kv.id, *layout, row.input_tokens, row.output_tokens)
+
+
+def _server(rows: MeasuredRows, place: int) -> tuple[object, ...]:
+    """Software, model and kind of GPU, in whatever layout."""
+    row, item = rows.measurements[place], rows.configurations[place]
+    software = (row.source, row.engine, row.engine_version, row.disaggregated)
+    return (*software, item.model.id, item.accelerator.id, item.weights.id)

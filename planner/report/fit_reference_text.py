@@ -66,8 +66,9 @@ def gpu_sentence(found: GpuWinners) -> str:
     """How often the cheapest type of GPU is found."""
     return (
         f"Among the GPU types with a price and measured rows of one model, lengths and limit, the one that "
-        f"seems cheapest per token (pairs left out, with the margin) is in {found.right:.0%} of "
-        f"{found.groups} groups; its cost per token is {found.loss:.1%} above the cheapest on average."
+        f"seems cheapest per token (pairs left out, with the margin) is the cheapest in "
+        f"{found.right:.0%} of {found.groups} groups; its cost per token is {found.loss:.1%} above the "
+        "cheapest on average."
     )
 
 

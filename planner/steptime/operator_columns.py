@@ -51,6 +51,16 @@ _EXPERTS = (
     "expert_row_passes",
     "moe_layer_overhead_s",
 )
+_LAUNCHED = (
+    "decode_start_s",
+    "decode_doubling_s",
+    "decode_sequence_s",
+    "prefill_start_s",
+    "moe_layer_overhead_s",
+    "kernel_overhead_s",
+    "layer_overhead_s",
+)
+"""Times that the factor of an engine multiplies."""
 _LAUNCHES = ("kernel_overhead_s", "layer_overhead_s", "scaling_token_bytes")
 
 
@@ -73,30 +83,55 @@ def operator_columns(table: ConfigurationTable, columns: Columns) -> Columns:
             changed[f"{part}_{name}"] = columns[name]
     if not measured.any():
         return changed
-    found: Columns = {"gemm_half_tokens": np.zeros(len(measured))}
-    parts = (("attention", table.attention_weights), ("mlp", table.weights), ("head", None))
-    for part, forms in parts:
-        own = [*keys[:2], table.model] if forms is None else [*keys[:2], table.model, forms]
+    found = dict(_found(table, columns))
+    launched = by_distinct([table.calibration, table.engine], _launch_factor)[0]
+    for name in _LAUNCHED:
+        found[name] = launched * found[name]
+    for part in ("attention", "mlp"):
+        # Formats without rows take shares of the calibration.
+        listed, rate = found[f"{part}_flops_per_s"], columns[f"{part}_flops_per_s"]
+        found[f"{part}_flops_per_s"] = np.where(np.isfinite(listed), listed, rate)
+    merged = columns | changed
+    return changed | {name: np.where(measured, values, merged[name]) for name, values in found.items()}
+
+
+def _found(table: ConfigurationTable, columns: Columns) -> Columns:
+    """Measured operators before any factor; fits change only factors, so they are looked up once."""
+    if len(table.calibration.items) != 1:
+        return _looked_up(table, columns)
+    operators = table.calibration.items[0].operators
+    if id(operators) not in table.kept:
+        table.kept[id(operators)] = (operators, _looked_up(table, columns))
+    return table.kept[id(operators)][1]
+
+
+def _looked_up(table: ConfigurationTable, columns: Columns) -> Columns:
+    base: list[Interned[Any]] = [table.calibration, table.accelerator]
+    found: Columns = {"gemm_half_tokens": np.zeros(len(table.tp))}
+    for part, forms in (("attention", table.attention_weights), ("mlp", table.weights), ("head", None)):
+        own = [*base, table.model] if forms is None else [*base, table.model, forms]
         names = [f"{part}_{name}" for name in _PARTS]
         found |= dict(zip(names, by_distinct(own, _product), strict=True))
-    found |= dict(zip(_ATTENTION, by_distinct([*keys, table.model, table.kv], _attention), strict=True))
+    keys = [*base, table.engine, table.model]
+    found |= dict(zip(_ATTENTION, by_distinct([*keys, table.kv], _attention), strict=True))
     # Layers with a window never read more of the context.
     windowed, doubling_s = columns["windowed_fraction"], found["decode_doubling_s"]
     window_s = attention.decode_start_s(columns["window_tokens"], 0.0, 0.0, doubling_s, 0.0)
     found["decode_start_s"] = found["decode_start_s"] + windowed * window_s
     found["decode_doubling_s"] = (1.0 - windowed) * doubling_s
-    experts = by_distinct([*keys, table.model, table.weights], _experts)
-    found |= dict(zip(_EXPERTS, experts, strict=True))
-    of_layer = [*keys, table.model, table.weights, table.attention_weights]
-    found |= dict(zip(_LAUNCHES, by_distinct(of_layer, _launches), strict=True))
-    merged = columns | changed
-    return changed | {name: np.where(measured, values, merged[name]) for name, values in found.items()}
+    found |= dict(zip(_EXPERTS, by_distinct([*keys, table.weights], _experts), strict=True))
+    of_layer = [*keys, table.weights, table.attention_weights]
+    return found | dict(zip(_LAUNCHES, by_distinct(of_layer, _launches), strict=True))
+
+
+def _launch_factor(calibration: Calibration, engine: Engine) -> tuple[float]:
+    return (rates.optional_engine_parameter(calibration, engine, LAUNCH_FACTOR),)
 
 
 def _product(
     calibration: Calibration, accelerator: Accelerator, model: ModelFacts, form: NumberFormat | None = None
 ) -> tuple[float, ...]:
-    """In the order of `_PARTS`; the head is 16 bit. Formats without rows take shares of the calibration."""
+    """In the order of `_PARTS`; the head is 16 bit. NaN for the rate of a format without rows."""
     operators = measured_operators(calibration, accelerator)
     if operators is None:
         return (1.0, 1.0, 1.0)
@@ -109,8 +144,7 @@ def _product(
         rate = rates.peak_flops_per_s(accelerator, form) * numbers["compute_fraction"] * reach
         rate = min(rate, 1e12 * numbers.get("ceiling_tflops", np.inf))
     else:
-        share = rates.reachable_fraction(calibration, accelerator, form, rates.block_scaled(model, form))
-        rate = rates.peak_flops_per_s(accelerator, form) * share
+        rate = np.nan
     return rate, numbers["memory_fraction"], numbers["overlap_exponent"]
 
 
@@ -119,7 +153,7 @@ def _experts(
 ) -> tuple[float, ...]:
     """In the order of `_EXPERTS`; of models without experts, what adapters reach."""
     operators = measured_operators(calibration, accelerator)
-    if operators is None or not uses_operators(calibration, accelerator, engine):
+    if operators is None:
         return (1.0,) * len(_EXPERTS)
     sixteen = operators[SIXTEEN_BIT_PRODUCT]
     if not model.experts:
@@ -132,7 +166,6 @@ def _experts(
         rate = float(accelerator.compute.fp8 or rate)
     elif weights == form.id and name != UNPACKED:
         rate = rates.peak_flops_per_s(accelerator, form)
-    factor = rates.engine_parameter(calibration, engine, LAUNCH_FACTOR) * _MICRO
     small_us = operators[SMALL_KERNEL]["start_us"]
     product_us = product_start_us(operators, model, form, engine, rates.multiplies_narrow(accelerator, form))
     shared = float(model.shared_params_per_moe_layer > 0)
@@ -149,31 +182,30 @@ def _experts(
         numbers["overlap_exponent"],
         numbers["routing_share"],
         numbers["row_passes"],
-        factor * added_us,
+        _MICRO * added_us,
     )
 
 
 def _attention(
     calibration: Calibration, accelerator: Accelerator, engine: Engine, model: ModelFacts, kv: NumberFormat
 ) -> tuple[float, ...]:
-    """In the order of `_ATTENTION`; launches times the factor of the engine."""
+    """In the order of `_ATTENTION`."""
     operators = measured_operators(calibration, accelerator)
-    if operators is None or not uses_operators(calibration, accelerator, engine):
+    if operators is None:
         return (1.0,) * len(_ATTENTION)
-    factor = rates.engine_parameter(calibration, engine, LAUNCH_FACTOR) * _MICRO
     prefix = "mla_{}" if model.is_mla else "{}_attention"
     decode, prefill = (of_format(operators, prefix.format(phase), kv.id) for phase in ("decode", "prefill"))
     return (
         decode["compute_fraction"],
         decode["memory_fraction"],
         decode["overlap_exponent"],
-        factor * own_start_us(decode, engine),
-        factor * decode["context_start_us"],
-        factor * decode["sequence_us"],
+        _MICRO * own_start_us(decode, engine),
+        _MICRO * decode["context_start_us"],
+        _MICRO * decode["sequence_us"],
         prefill["compute_fraction"] * float(head_share(model.head_dim, prefill)),
         prefill["memory_fraction"],
         prefill["half_context_tokens"],
-        factor * own_start_us(prefill, engine),
+        _MICRO * own_start_us(prefill, engine),
     )
 
 
@@ -187,9 +219,8 @@ def _launches(
 ) -> tuple[float, ...]:
     """In the order of `_LAUNCHES`, without the attentions, whose launches depend on what a step holds."""
     operators = measured_operators(calibration, accelerator)
-    if operators is None or not uses_operators(calibration, accelerator, engine):
+    if operators is None:
         return (0.0,) * len(_LAUNCHES)
-    factor = rates.engine_parameter(calibration, engine, LAUNCH_FACTOR) * _MICRO
     small_us = operators[SMALL_KERNEL]["start_us"]
     mixer_us, feed_forward_us = (
         product_start_us(operators, model, form, engine, rates.multiplies_narrow(accelerator, form))
@@ -217,7 +248,7 @@ def _launches(
     part = model.dense_layers / model.layers
     inputs = part * dense_inputs + (1.0 - part) * (model.shared_params_per_moe_layer > 0) * shared_inputs
     token_bytes = mixer_bytes + inputs * _scaling_passes_bytes(operators, accelerator, engine, model, weights)
-    return factor * small_us, factor * layer_us, token_bytes
+    return _MICRO * small_us, _MICRO * layer_us, token_bytes
 
 
 def _scaling_passes_bytes(

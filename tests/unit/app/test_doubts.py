@@ -8,7 +8,7 @@ import pytest
 
 from planner.app.validate import predict
 from planner.calibration.accuracy import error_lines
-from planner.calibration.doubts import BEYOND_ALL, SLOWER_BELOW, start_ups
+from planner.calibration.doubts import BEYOND_ALL, COLD_SERVER, SLOWER_BELOW, start_ups
 from planner.calibration.measured_rows import measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.schema.measurement import Measurement, Pool
@@ -58,3 +58,16 @@ def test_only_the_first_token_is_not_counted():
     lines = {line.number: line.rows for line in error_lines(found) if line.group == "all"}
     assert (lines["ttft"], lines["tpot"]) == (1, 2)
     assert found[1].ttft_ms == pytest.approx(found[0].ttft_ms, rel=0.5)
+
+
+def test_a_server_that_is_cold_in_every_third_row_is_doubted_altogether():
+    """Three of eight rows wait for seconds; of twelve they are fewer than a third."""
+    cold = [(4, 5000), (5, 5000), (6, 5000)]
+    warm = [(clients, 5000 + clients) for clients in range(200, 205)]
+    found = ladder(*cold, *warm)
+    assert found == {f"C{clients}": BEYOND_ALL for clients, _ in cold} | {
+        f"C{clients}": COLD_SERVER for clients, _ in warm
+    }
+    more = [(clients, 5000 + clients) for clients in range(205, 212)]
+    assert len(ladder(*cold, *warm, *more)) == 3
+    assert len(ladder(*cold[:2])) == 2
