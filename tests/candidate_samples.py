@@ -82,6 +82,7 @@ def evaluation(items=None, rates=None, limits_s=None, name="chat", **changes) ->
         placed_configuration=np.arange(count),
         placed_lot=zeros,
         placed_units=zeros,
+        placed_part=bits(count),
     )
     capacities = Capacities(
         max_batch=zeros + 8,

@@ -11,13 +11,14 @@ from planner.schema.candidates import BoolArray, Column, IntArray
 from planner.schema.configuration import Configuration
 from planner.steptime.rates import skips_zeros
 
+PART_OF_SERVER = "part_of_server"
 _MEGA = 1e6
 
 
 def attributes(
     items: Sequence[Configuration],
     link_gpus: Sequence[int],
-    part_of_server: Sequence[bool],
+    part_of_server: BoolArray,
     held: IntArray,
     fits_unit: BoolArray,
     evicts: bool = False,
@@ -28,7 +29,8 @@ def attributes(
     Args:
         items: the configurations.
         link_gpus: GPUs that share the fast link, one entry a configuration.
-        part_of_server: the instance is a part of a server, one entry a configuration.
+        part_of_server: every instance that it may be placed on is a part of a server, one entry a
+            configuration.
         held: sequences that memory holds.
         fits_unit: some layout on one fast link holds the model where the configuration may be placed.
         evicts: the problem has tokens dropped from the KV of running requests.
@@ -46,7 +48,7 @@ def attributes(
         "link_domain_gpus": _numbers(link_gpus),
         "fast_link": _flags(item.fast_link or item.tp * item.attention_dp == 1 for item in items),
         "measured_all_reduce": _flags(_measured(item) for item in items),
-        "part_of_server": _flags(part_of_server),
+        PART_OF_SERVER: part_of_server,
         "spans_servers": _flags(item.spans_servers for item in items),
         "weights_format": _words(item.weights.id for item in items),
         "kv_format": _words(item.kv.id for item in items),

@@ -70,7 +70,6 @@ class _Builder:
         self.index: dict[tuple[object, ...], int] = {}
         self.configurations: list[Configuration] = []
         self.link_gpus: list[int] = []
-        self.part_of_server: list[bool] = []
         self.allowed: list[bool] = []
         self.divides: list[bool] = []
         self.within: list[bool] = []
@@ -136,13 +135,23 @@ class _Builder:
             for member in self.sites[site].members
         ]
         placed = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        parts = np.array(
+            [
+                _part_of_server(self.sites[site].lot)
+                for _, site, _ in self.placed
+                for _ in self.sites[site].members
+            ],
+            dtype=bool,
+        )
+        only_parts = np.ones(len(self.configurations), dtype=bool)
+        np.logical_and.at(only_parts, placed[:, 0], parts)
         return Candidates(
             configurations=tuple(self.configurations),
             names=tuple(configuration_name(item) for item in self.configurations),
             attributes=attributes(
                 self.configurations,
                 self.link_gpus,
-                self.part_of_server,
+                only_parts,
                 self.held,
                 fits,
                 self.space.evicts,
@@ -156,6 +165,7 @@ class _Builder:
             placed_configuration=placed[:, 0],
             placed_lot=placed[:, 1],
             placed_units=placed[:, 2],
+            placed_part=parts,
         )
 
     def _measure(self) -> None:
@@ -188,7 +198,6 @@ class _Builder:
                     )
                 )
                 self.link_gpus.append(lot.link_gpus)
-                self.part_of_server.append(_part_of_server(lot))
                 self.allowed.append(weights.allowed and kv.allowed)
                 self.divides.append(divides(self.space, layout))
                 self.within.append(wide or layout.group <= lot.group_limit_gpus)
