@@ -163,6 +163,7 @@ def _accelerators(look: _Lookup) -> Iterator[Fault]:
         *look.texts("fleet", "accelerators", "*"),
         *look.keys("fleet", "prices"),
         *look.keys("fleet", "stock"),
+        *look.keys("fleet", "owned"),
         *look.texts("fleet", "supply", "*", "gpu"),
         *look.keys("fleet", "slices"),
     ]

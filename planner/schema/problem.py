@@ -17,6 +17,7 @@ from planner.schema.base import (
     Percentage,
     Share,
     UsdPerHour,
+    UsdPerKwh,
     Watts,
 )
 from planner.schema.lengths import Lengths
@@ -315,6 +316,12 @@ class Fleet(Noun):
     """Per GPU-hour. Default: the on-demand offers of the price lists, bought whole."""
     stock: dict[str, Count] = {}
     """GPUs that can be had at most, by type. Default: no limit."""
+    owned: dict[str, Count] = {}
+    """GPUs that are there and paid anyway, by type: a line of supply on term ``owned`` that costs its
+    electricity. More of the same type come from a line of ``supply`` or a price; other types stay allowed
+    unless ``accelerators`` is given."""
+    electricity: UsdPerKwh | None = None
+    """What ``owned`` GPUs cost while they are used: rated power × ``pue`` × this. Default: nothing."""
     providers: tuple[str, ...] | None = None
     """Price lists to buy from; default: all."""
     regions: tuple[str, ...] | None = None
@@ -344,7 +351,7 @@ class Fleet(Noun):
     co2_g_per_kwh: dict[str, Annotated[Exact, Field(ge=0, le=10_000)]] = {}
     """Carbon intensity of the grid by region, before the catalog's figures."""
     pue: Annotated[Exact, Field(ge=1, le=3)] = Decimal("1.3")
-    """Power of the building over power of the machines, for carbon dioxide."""
+    """Power of the building over power of the machines, for carbon dioxide and electricity."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None
@@ -375,6 +382,12 @@ class Fleet(Noun):
         if self.accelerators == ():
             raise _refused("an empty list of accelerators", "at least one, or no key for all")
         return self
+
+    @property
+    def supplied(self) -> tuple[str, ...]:
+        """GPUs that the user has lines of supply for: those owned and those of ``supply``."""
+        lines = (line.gpu for line in self.supply or ())
+        return tuple(dict.fromkeys((*lines, *self.owned)))
 
     def headroom_of(self, workload: Workload) -> Headroom:
         """Memory and capacity kept free for a workload: its own figures, the fleet's for the others."""

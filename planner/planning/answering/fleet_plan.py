@@ -185,7 +185,7 @@ def _names(study: Study, problem: Problem) -> dict[str, str]:
         *(fleet.accelerators or ()),
         *(fleet.prices or ()),
         *fleet.stock,
-        *(line.gpu for line in fleet.supply or ()),
+        *fleet.supplied,
     ]
     names = {find_id(study.catalog.accelerator, name): name for name in reversed(written)}
     if problem.workers is not None:
