@@ -124,6 +124,7 @@ def _plain_names(look: _Lookup) -> Iterator[Fault]:
     for pattern, kind, what in (
         (("workloads", "*", "archetype"), "workloads", "an archetype"),
         (("workloads", "*", "engine"), "engines", "an engine"),
+        (("workloads", "*", "engine", "*"), "engines", "an engine"),
         (("workloads", "*", "storage"), "storage", "a storage"),
         (("fleet", "providers", "*"), "prices", "a price list"),
     ):

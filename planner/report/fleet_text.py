@@ -111,6 +111,25 @@ def api_section(plan: Plan) -> RenderableType | None:
     return section("Outside suppliers", bullets(map(api_sentence, plan.api))) if plan.api else None
 
 
+def engines_section(plan: Plan) -> RenderableType | None:
+    """What each combination of engines costs, where the problem names several."""
+    if not plan.engines:
+        return None
+    names = list(plan.engines[0].engines)
+    costs = [tried.cost_usd_per_hour for tried in plan.engines]
+    taken = next((tried.cost_usd_per_hour for tried in plan.engines if tried.taken), None)
+    rows = [
+        (
+            *(tried.engines[name] for name in names),
+            _setting_cost(cost),
+            "taken" if tried.taken and cost is not None else _against(cost, taken),
+        )
+        for tried, cost in zip(plan.engines, costs, strict=True)
+    ]
+    headings = (*names, "the whole fleet costs", "")
+    return section("Engines", table(headings, rows, right=[len(names), len(names) + 1]))
+
+
 def tiers_section(plan: Plan) -> RenderableType | None:
     """Every tier with what each of its settings costs."""
     if not plan.tiers:

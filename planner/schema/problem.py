@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from planner.schema.base import (
@@ -230,8 +230,9 @@ class Workload(Noun):
     """Drop tokens from the KV of running requests."""
     trim: Trim | None = None
     """Shorter prompts and capped answers than ``lengths`` says."""
-    engine: str = "vllm"
-    """Serving engine, by catalog id or alias; ``naive`` is a stack to compare with."""
+    engine: str | Annotated[tuple[str, ...], Field(min_length=1)] = "vllm"
+    """Serving engine, by catalog id or alias, or several to choose one from; ``naive`` is a stack to compare
+    with."""
     speculation: Speculation | tuple[Speculation, ...] | None = None
     """Speculative decoding that the search may use: one kind of drafts, or several to choose from."""
     experts: Experts | None = None
@@ -262,6 +263,20 @@ class Workload(Noun):
     """Residency: regions in which it may run."""
     providers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Providers on whose machines it may run."""
+
+    @field_validator("engine")
+    @classmethod
+    def _engines_differ(cls, named: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if isinstance(named, str):
+            return named
+        if len(set(named)) < len(named):
+            raise _refused(f"engines {', '.join(named)}", "each engine once")
+        return named[0] if len(named) == 1 else named
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Engines to choose one from."""
+        return (self.engine,) if isinstance(self.engine, str) else self.engine
 
     @model_validator(mode="after")
     def _class_is_clear(self) -> Workload:

@@ -122,6 +122,7 @@ def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Mod
 
 def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog) -> Case:
     """Look up what a workload names, and turn its traffic into atoms."""
+    assert isinstance(workload.engine, str), "settings choose the engine"
     engine = catalog.engine(workload.engine)
     assert engine is not None, "the loader checks engine names"
     workload = with_router(workload, problem.fleet)
