@@ -150,6 +150,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
         tokens_per_image,
         policy.longest_request_fraction,
         policy.prefix_cache_share,
+        engine.memory.kv_block_tokens,
     )
     if router in SCATTERING and traffic.arrival_scv_ratio < 1.0:
         # Even arrivals that are spread at random come to each replica unevenly.
