@@ -51,8 +51,10 @@ bench: setup-dev
 # No --emit-index-url: the file must hold no addresses.
 # Tables of measurements are not part of the repository: MEASUREMENTS names the folder that holds them.
 MEASUREMENTS ?= ../shared/measurements
+# The like for times of single operators.
+OPERATORS ?= ../shared/facts/operators
 fit: setup
-	@$(BIN)/planner calibrate --reference --measurements $(MEASUREMENTS) \
+	@$(BIN)/planner calibrate --reference --measurements $(MEASUREMENTS) --operators $(OPERATORS) \
 	  --out catalog/calibration/reference.yaml --docs docs/accuracy.md
 
 constraints: setup-dev

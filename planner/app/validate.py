@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from planner.calibration.doubts import start_ups, without
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
@@ -37,6 +38,7 @@ def validate(measurements: Path, overlays: tuple[Path, ...] = ()) -> Validation:
 def predict(rows: tuple[Measurement, ...], catalog: Catalog, calibration: Calibration) -> Validation:
     """Predictions or reasons, in the order of the rows."""
     resolved = measured_rows(rows, catalog, calibration)
+    resolved = without(resolved, start_ups(resolved, calibration))
     found: dict[str, PredictedRow] = {}
     if resolved.measurements:
         numbers = _numbers(resolved)

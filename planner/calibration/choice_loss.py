@@ -35,6 +35,9 @@ class Choice:
     """Output tokens/s per GPU."""
     measured_tpot_ms: float
     measured_rate: float
+    load: Hashable = None
+    """What choices of several GPU types share."""
+    gpu: str = ""
 
 
 def choice_losses(choices: Iterable[Choice]) -> tuple[ChoiceLoss, ...]:
@@ -85,6 +88,8 @@ def choices(rows: Iterable[PredictedRow]) -> tuple[Choice, ...]:
                 predicted_rate=rate_per_gpu(measured, row.ttft_ms, row.tpot_ms),
                 measured_tpot_ms=measured.tpot_ms,
                 measured_rate=rate_per_gpu(measured, measured.ttft_ms, measured.tpot_ms),
+                load=(measured.model, measured.input_tokens, measured.output_tokens),
+                gpu=measured.gpu,
             )
         )
     return tuple(found)
@@ -105,10 +110,15 @@ def fitted_choices(found: ReferenceFit, calibration: Calibration) -> tuple[Choic
     return _choices(found, {index: (ttft_ms[index], tpot_ms[index]) for index in held.tolist()})
 
 
-def left_out_choices(found: ReferenceFit) -> tuple[Choice, ...]:
-    """Choices as predicted while the pair of model and GPU was left out of the fit."""
+def left_out_choices(found: ReferenceFit, margin_log: FloatArray | float = 0.0) -> tuple[Choice, ...]:
+    """Choices as predicted while the pair of model and GPU was left out of the fit.
+
+    Args:
+        found: the fit.
+        margin_log: logarithm of a factor on each observation, that of TPOT as plans take it.
+    """
     seen = found.observations
-    times_ms = seen.measured * np.exp(found.left_out["pair"]) * 1e3
+    times_ms = seen.measured * np.exp(found.left_out["pair"] + margin_log) * 1e3
     both: dict[str, dict[int, float]] = {
         number: dict(zip(seen.row[picked].tolist(), times_ms[picked].tolist(), strict=True))
         for number in ("ttft", "tpot")

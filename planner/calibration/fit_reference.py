@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from planner.calibration.accuracy import scored
+from planner.calibration.doubts import start_ups, without
+from planner.calibration.fit_operators import fit_operators, read_operator_folder
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.errors import InputError, input_error
 from planner.loaders.catalog import load_catalog
@@ -16,6 +18,7 @@ from planner.loaders.measurements import read_measurements
 from planner.performance.fitting import FitParameter, Fitted, RobustFit
 from planner.performance.rows import RowPredictions, predict_rows
 from planner.physics.arrays import FloatArray, IntArray
+from planner.schema.calibration import OperatorError
 from planner.schema.catalog import Calibration
 from planner.schema.measurement import Measurement
 from planner.steptime.calibration_paths import parameters_of, with_values
@@ -34,6 +37,16 @@ ROUNDS = 2
 """Rounds of step times and first tokens: the clumping of the second is part of the first."""
 _TTFT = ("ttft_overhead", "closed_loop")
 """How the names of numbers of the second fit start."""
+SPLIT = "disaggregated"
+"""And of the third; also how the names of numbers of rows with workers for prompts alone start."""
+_PARTS = {
+    "throughput": "steps",
+    "tpot": "steps",
+    "first-token": "steps",
+    "ttft": "first",
+    f"{SPLIT} ttft": SPLIT,
+}
+"""Number -> the fit that looks at it; the others are scored alone."""
 _NUMBERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "throughput": (
         "output_tokens_per_s",
@@ -43,6 +56,8 @@ _NUMBERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "tpot": ("tpot_s", "tpot_ms", ("closed-loop",)),
     "first-token": ("ttft_s", "ttft_ms", ("first-token", "static-batch")),
     "ttft": ("ttft_s", "ttft_ms", ("closed-loop",)),
+    f"{SPLIT} tpot": ("tpot_s", "tpot_ms", ("closed-loop",)),
+    f"{SPLIT} ttft": ("ttft_s", "ttft_ms", ("closed-loop",)),
 }
 """Number -> prediction, measurement, kinds of rows. Bursts measure admission and drain: not fitted."""
 
@@ -84,6 +99,10 @@ class ReferenceFit:
     """Way of leaving out -> log ratios of the rows while they were left out."""
     weights: FloatArray
     cost: float
+    operators: tuple[OperatorError, ...]
+    """Errors of measured operators."""
+    doubts: dict[str, str]
+    """Id -> why the time to first token of a row was not counted."""
 
 
 def read_folder(folder: Path) -> tuple[Measurement, ...]:
@@ -108,25 +127,39 @@ def read_folder(folder: Path) -> tuple[Measurement, ...]:
 
 
 def fit_reference(
-    folder: Path, overlays: tuple[Path, ...] = (), progress: Callable[[str], None] = lambda _: None
+    folder: Path,
+    overlays: tuple[Path, ...] = (),
+    progress: Callable[[str], None] = lambda _: None,
+    operators: Path | None = None,
 ) -> ReferenceFit:
     """Fit everything, and leave out pairs, GPUs and models in turn.
+
+    Measured operators (a folder of their tables) come first: their numbers are facts of the kernels that the
+    fit to whole steps takes as they are. Without the folder those of the calibration stay.
 
     Raises:
         InputError: no tables, or broken ones.
     """
     catalog = load_catalog(overlays)
-    rows = measured_rows(read_folder(folder), catalog, catalog.calibration)
+    start, errors = catalog.calibration, catalog.calibration.fit.operators if catalog.calibration.fit else ()
+    if operators is not None:
+        found = fit_operators(read_operator_folder(operators), catalog, progress)
+        start, errors = start.model_copy(update={"operators": found.numbers}), found.errors
+    rows = measured_rows(read_folder(folder), catalog, start)
+    doubts = start_ups(rows, at_priors(start))
+    rows = without(rows, doubts)
     fitter = _Fitter(rows)
     progress("fitting")
-    calibration, parts = fitter.all(at_priors(catalog.calibration))
+    calibration, parts = fitter.all(at_priors(start))
     left_out = {}
     for way, keys in fitter.ways().items():
         progress(f"leaving out one {way} at a time")
         left_out[way] = fitter.leave_out(calibration, parts, keys)
     logs = fitter.logs(calibration)
     cost = sum(part.fitted.cost for part in parts)
-    return ReferenceFit(calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost)
+    return ReferenceFit(
+        calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost, errors, doubts
+    )
 
 
 def at_priors(calibration: Calibration) -> Calibration:
@@ -141,7 +174,7 @@ def at_priors(calibration: Calibration) -> Calibration:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One of the two fits: which numbers of the calibration, over which observations."""
+    """One of the fits: which numbers of the calibration, over which observations."""
 
     names: tuple[str, ...]
     fit: RobustFit
@@ -149,13 +182,13 @@ class _Part:
 
 
 class _Fitter:
-    """Observations, weights and the two fits over them."""
+    """Observations, weights and the fits over them."""
 
     def __init__(self, rows: MeasuredRows) -> None:
         self.rows = rows
         self.observations = _observations(rows)
         self.weights = _weights(rows, self.observations)
-        self._first = self.observations.number == "ttft"
+        self._part_of = np.array([_PARTS.get(number, "") for number in self.observations.number.tolist()])
 
     def logs(self, calibration: Calibration) -> FloatArray:
         """Log ratios of all observations under a calibration."""
@@ -163,23 +196,23 @@ class _Fitter:
         return self.observations.log_ratios(predict_rows(specs, self.rows.loads, calibration))
 
     def all(self, calibration: Calibration) -> tuple[Calibration, tuple[_Part, ...]]:
-        """Both fits over all rows, in turn."""
+        """The fits over all rows, in turn."""
         parts: tuple[_Part, ...] = ()
         for _ in range(ROUNDS):
             parts = ()
-            for first in (False, True):
-                part = self._part(calibration, first, self.weights)
+            for name in sorted(set(_PARTS.values()), key=("steps", "first", SPLIT).index):
+                part = self._part(calibration, name, self.weights)
                 calibration = _with(calibration, part.names, part.fitted.values)
                 parts = (*parts, part)
         return calibration, parts
 
-    def _part(self, calibration: Calibration, first: bool, weights: FloatArray) -> _Part:
+    def _part(self, calibration: Calibration, name: str, weights: FloatArray) -> _Part:
         names = tuple(
             path
             for path, found in parameters_of(calibration)
-            if found.prior_log_sigma is not None and _is_first(path) == first
+            if found.prior_log_sigma is not None and _part_of(path) == name
         )
-        picked = self._first == first
+        picked = self._part_of == name
         fit = RobustFit(
             part_parameters(calibration, names),
             self._residuals(calibration, names),
@@ -220,7 +253,8 @@ class _Fitter:
                 )
                 kept = np.where(out, 0.0, part.fit.weights)
                 near = fit.run(np.log(part.fitted.values), kept, part.fitted.jacobian, rounds=4)
-                own = fit.run(np.log(near.values), kept, rounds=2)
+                place = np.log(near.values)
+                own = fit.run(place, kept, fit.jacobian(place, near.residuals), rounds=3)
                 changed = _with(changed, part.names, own.values)
             result[out] = self.logs(changed)[out]
         return result
@@ -251,18 +285,19 @@ def _with(calibration: Calibration, names: Sequence[str], values: FloatArray) ->
     return with_values(calibration, dict(zip(names, values.tolist(), strict=True)))
 
 
-def _is_first(path: str) -> bool:
-    return path.split(".")[-1].startswith(_TTFT)
+def _part_of(path: str) -> str:
+    name = path.split(".")[-1]
+    return SPLIT if name.startswith(SPLIT) else "first" if name.startswith(_TTFT) else "steps"
 
 
 def _observations(rows: MeasuredRows) -> Observations:
     number, place, measured = [], [], []
     for index, row in enumerate(rows.measurements):
-        if not scored(row) or row.disaggregated:
+        if not scored(row):
             continue
         for name, (field, column, kinds) in _NUMBERS.items():
             value = float(getattr(row, column))
-            if row.kind not in kinds or value <= 0.0:
+            if row.kind not in kinds or value <= 0.0 or name.startswith(SPLIT) != row.disaggregated:
                 continue
             number.append(name)
             place.append(index)

@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 
 from planner.calibration.choice_loss import own_row_errors
-from planner.calibration.fit_reference import ReferenceFit
+from planner.calibration.fit_reference import SPLIT, ReferenceFit
 from planner.physics.arrays import FloatArray
 from planner.queueing.lengths import normal_score
 from planner.schema.catalog import Calibration, FitError, FitRecord, Parameter
@@ -18,6 +18,7 @@ Picked = np.ndarray[tuple[int], np.dtype[np.bool_]]
 SIGNIFICANT = 3
 SIGMA_LOW, SIGMA_HIGH = 0.05, 1.0
 SPREAD_SOURCE = "spread"
+OPERATOR_SOURCE = "operators"
 _NUMBERS = ("throughput", "tpot", "ttft")
 CONFIDENCE = 0.8
 OWN_ROWS_KEY = "own_rows"
@@ -37,10 +38,11 @@ def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
             for way, logs in {"fit": found.log_ratios, **found.left_out}.items()
         }
         | {OWN_ROWS_KEY: dict(_errors(found, own))},
+        operators=found.operators,
         coverage={number: _coverage(found, number) for number in _NUMBERS},
     )
     sources = dict(calibration.sources)
-    for key in ("fit", SPREAD_SOURCE):
+    for key in ("fit", OPERATOR_SOURCE, SPREAD_SOURCE):
         if on is not None and key in sources:
             sources[key] = sources[key].model_copy(update={"date": on})
     return calibration.model_copy(
@@ -87,7 +89,7 @@ def classes(found: ReferenceFit, number: str) -> Iterator[tuple[str, Picked]]:
 
 
 def _errors(found: ReferenceFit, logs: FloatArray) -> Iterator[tuple[str, FitError]]:
-    for number in (*_NUMBERS, "first-token"):
+    for number in (*_NUMBERS, "first-token", f"{SPLIT} tpot", f"{SPLIT} ttft"):
         sign = -1.0 if number == "throughput" else 1.0
         for name, picked in classes(found, number):
             chosen = picked & np.isfinite(logs)

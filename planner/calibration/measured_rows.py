@@ -7,29 +7,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-
+from planner.calibration.generations import generation_of
 from planner.calibration.measured_load import load_of
+from planner.calibration.row_layouts import Skipped, held_sequences, linked, prefill_side, workers
 from planner.calibration.run_limits import raised_limit, with_limit
+from planner.candidates.space import network as default_network
 from planner.errors import nearest
-from planner.performance.row_loads import PrefillSide, RowLoads, Service, configurations_of, row_loads
+from planner.performance.row_loads import RowLoads, Service, configurations_of, row_loads
 from planner.planning.requests import with_utilization
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
+from planner.schema.engine import EngineGeneration
 from planner.schema.facts import ModelFacts
-from planner.schema.measurement import Measurement, Pool
+from planner.schema.measurement import Measurement
+from planner.schema.problem import Fleet
 from planner.steptime.build import PreparedSpecs
-from planner.steptime.memory import max_sequences, memory_account
 from planner.steptime.model_facts import model_facts
 from planner.steptime.weights import attention_format
 
 LEGACY = "-legacy"
+"""How the names of former generations end."""
 UNNAMED = "unnamed"
 """Overheads of tables that name no engine; memory and limits are those of the next name."""
 UNNAMED_ENGINE = "vllm"
 _TP = (1, 2, 4, 8)
 _FORMAT_IN_NAME = re.compile(r"(?i)-(fp8|nvfp4|mxfp4|awq|gptq|int4|int8)$")
+_RUNS = "run_requests."
+"""Judgement on runs of a document: its name, then prompt and answer tokens."""
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
 _HELD = 0.8
@@ -60,10 +65,6 @@ class MeasuredRows:
     def prepared(self) -> PreparedSpecs:
         """Columns that outlive a change of the calibration."""
         return PreparedSpecs(self.configurations)
-
-
-class Skipped(Exception):  # noqa: N818 - not an error: a reason that the answer shows
-    """A row without a prediction, and why."""
 
 
 def measured_rows(
@@ -101,8 +102,9 @@ class _Reader:
         self.calibration = calibration
         self.judgement = catalog.find("judgement", "measurements").parameters
         self.formats = {form.id: form for form in catalog.number_formats}
+        self.network = default_network(Fleet(), catalog)
         self._facts: dict[str, ModelFacts] = {}
-        self._engines: dict[tuple[str, bool, float, int, float], Engine] = {}
+        self._engines: dict[tuple[object, ...], Engine] = {}
 
     # -- names --------------------------------------------------------------------------------------------
 
@@ -137,7 +139,9 @@ class _Reader:
         return found
 
     def engine(self, row: Measurement) -> Engine:
-        key = (row.engine, row.legacy, row.memory_fraction, row.max_running, row.in_flight)
+        key = (
+            row.engine, row.legacy, row.engine_version, row.memory_fraction, row.max_running, row.in_flight,
+        )  # fmt: skip
         if key not in self._engines:
             found = self.catalog.engine(row.engine or UNNAMED_ENGINE)
             if found is None:
@@ -155,12 +159,16 @@ class _Reader:
         """The engine under the name that its overheads have in the calibration."""
         if not row.engine and UNNAMED in self.calibration.engines:
             return engine.model_copy(update={"id": UNNAMED})
-        return self._legacy(engine) if row.legacy else engine
+        if row.legacy is None:
+            former = generation_of(engine, row.engine, row.engine_version)
+        else:
+            former = engine.generations[-1] if row.legacy and engine.generations else None
+        return self._former(engine, former) if former is not None else engine
 
-    def _legacy(self, engine: Engine) -> Engine:
-        """The generation before: overheads of its own, and its smaller batch where the catalog has one."""
-        if engine.id + LEGACY in self.calibration.engines:
-            engine = engine.model_copy(update={"id": engine.id + LEGACY})
+    def _former(self, engine: Engine, generation: EngineGeneration) -> Engine:
+        """A generation before: numbers of its own, and its smaller batch where the catalog has one."""
+        if generation.id in self.calibration.engines:
+            engine = engine.model_copy(update={"id": generation.id})
         modest = engine.limits.modest
         return with_limit(engine, modest.max_running) if modest else engine
 
@@ -185,6 +193,17 @@ class _Reader:
             raise Skipped("the offered rate is not stated")
         if row.kind == "server-slo" and not (row.ttft_limit_ms or row.tpot_limit_ms):
             raise Skipped("the note names no p99 limits")
+        return self._as_run(row)
+
+    def _as_run(self, row: Measurement) -> Measurement:
+        """With the length of its run where the document behind it says how many equal requests that were."""
+        if row.kind != "offline":
+            return row
+        lengths = f"{row.input_tokens:.0f}.{row.output_tokens:.0f}"
+        for name, known in self.judgement.items():
+            document = name.removeprefix(_RUNS).removesuffix(f".{lengths}")
+            if name == f"{_RUNS}{document}.{lengths}" and document in row.source:
+                return replace(row, run_requests=known.value, equal_lengths=True)
         return row
 
     def configuration(self, row: Measurement) -> tuple[Configuration, Configuration | None]:
@@ -203,7 +222,7 @@ class _Reader:
             node_gpus=max(accelerator.host.node_size, 1),
         )
         if row.disaggregated:
-            return self._split(base, row)
+            return workers(base, row, self.network)
         return self._aggregated(base, row), None
 
     def weights(self, row: Measurement) -> NumberFormat:
@@ -235,41 +254,20 @@ class _Reader:
         tp = tp or max(gpus // (pp * ranks), 1)
         if tp * pp * ranks > gpus:
             raise Skipped(f"a layout of {tp * pp * ranks} GPUs on {gpus}")
-        ep = min(max(row.ep, 1), tp * ranks)
-        return self._checked(replace(base, tp=tp, pp=pp, ep=ep, attention_dp=ranks))
+        # Tables that give no degree spread the experts of data-parallel attention over all its ranks.
+        ep = min(row.ep or (tp * ranks if ranks > 1 else 1), tp * ranks)
+        return linked(replace(base, tp=tp, pp=pp, ep=ep, attention_dp=ranks), self.network)
 
     def _smallest(self, base: Configuration, row: Measurement, gpus: int) -> int:
         for tp in _TP:
             item = replace(base, tp=tp)
             if tp > gpus or base.model.query_heads % tp:
                 continue
-            specs = PreparedSpecs([item]).specs()
-            rows = np.zeros(1, dtype=np.intp)
-            pool = memory_account(specs, rows).kv_cache_bytes
-            if max_sequences(specs, rows, pool, row.input_tokens + row.output_tokens)[0] >= max(
+            if held_sequences(item, row.input_tokens + row.output_tokens) >= max(
                 _COMFORT_SEQUENCES, _HELD * row.in_flight * tp / gpus
             ):
                 return tp
         return 0
-
-    def _split(self, base: Configuration, row: Measurement) -> tuple[Configuration, Configuration]:
-        if not row.prefill.tp or not row.decode.tp:
-            raise Skipped("disaggregated, and the size of its workers is not stated")
-        if not row.prefill.workers or not row.decode.workers:
-            raise Skipped("disaggregated, and the number of its workers is not stated or ambiguous")
-        return self._worker(base, row.decode), self._worker(base, row.prefill)
-
-    def _worker(self, base: Configuration, pool: Pool) -> Configuration:
-        ranks = max(pool.attention_dp, 1)
-        tp = max(pool.tp // ranks, 1) if ranks > 1 else pool.tp
-        ep = min(max(pool.ep, 1), tp * ranks)
-        return self._checked(replace(base, tp=tp, pp=max(pool.pp, 1), ep=ep, attention_dp=ranks))
-
-    def _checked(self, item: Configuration) -> Configuration:
-        gpus = item.gpus
-        if gpus > 1 and item.accelerator.link.one_way is None and item.accelerator.host.pcie_one_way is None:
-            raise Skipped(f"{item.accelerator.id}: the catalog knows no link between its GPUs")
-        return item
 
     # -- loads --------------------------------------------------------------------------------------------
 
@@ -279,7 +277,7 @@ class _Reader:
         replicas = 1 if row.disaggregated else max(row.gpus // item.gpus, 1)
         side = None
         if prefill is not None:
-            side = PrefillSide(prefill, row.prefill.workers, max(row.decode.workers, 1))
+            side = prefill_side(row, item, prefill, self.network)
         spread = self.judgement["length_log_sigma"].value
         return Service(
             item=item,

@@ -31,11 +31,14 @@ def validate(
     answer = Answer(as_json=as_json)
     from planner.app import validate as validate_case
     from planner.calibration import accuracy as accuracy_case
+    from planner.loaders.operator_tables import operator_kind
     from planner.loaders.percentile_rows import holds_percentiles
     from planner.report import json_document, validate_text
 
     if holds_percentiles(measurements):
         _percentiles(measurements, out, overlays, answer)
+    if operator_kind(measurements) is not None:
+        _operators(measurements, out, overlays, answer)
     found = validate_case.validate(measurements, overlays)
     lines = accuracy_case.error_lines(found.rows)
     if out is not None:
@@ -67,6 +70,24 @@ def _percentiles(measurements: Path, out: Path | None, overlays: tuple[Path, ...
     raise Exit(faults.ANSWERED)
 
 
+def _operators(measurements: Path, out: Path | None, overlays: tuple[Path, ...], answer: Answer) -> None:
+    """The same for a table of operator times."""
+    from planner.app import validate_operators
+    from planner.calibration import operator_errors
+    from planner.report import json_document, operator_text
+
+    found = validate_operators.validate_operators(measurements, overlays)
+    lines = operator_errors.operator_error_lines(found.kind, found.rows)
+    if out is not None:
+        write_whole(out, operator_text.encode(found))
+        message(f"planner: wrote {out}")
+    answer.give(
+        lambda: json_document.encode(operator_text.document(found, lines)),
+        lambda: operator_text.view(found, lines),
+    )
+    raise Exit(faults.ANSWERED)
+
+
 def calibrate(
     reference: Annotated[
         bool, Option("--reference", help="Fit the reference calibration to tables of measurements.")
@@ -80,6 +101,9 @@ def calibrate(
     ] = None,
     date: Annotated[
         str | None, Option("--date", metavar="DATE", help="Date of the fit; default: that of the file.")
+    ] = None,
+    operators: Annotated[
+        Path | None, Option("--operators", metavar="DIR", help="Folder with tables of operator times.")
     ] = None,
     catalog: Overlays = None,
 ) -> None:
@@ -98,36 +122,32 @@ def calibrate(
             check_target(flag, path)
     answer = Answer(as_json=False)
     from planner.app import percentile_scores
-    from planner.calibration import choice_loss as choice_loss_case
     from planner.calibration import fit_reference as fit_reference_case
     from planner.calibration import fit_summary as fit_summary_case
-    from planner.calibration import percentile_errors
+    from planner.calibration import percentile_errors, planned_choices
     from planner.report import accuracy_page, calibration_yaml, fit_reference_text, percentile_page
 
     with Progress() as progress:
-        found = fit_reference_case.fit_reference(measurements, overlays, progress)
+        found = fit_reference_case.fit_reference(measurements, overlays, progress, operators)
     calibration = fit_summary_case.summarised(found, on)
     scores = percentile_scores.of_folder(measurements, overlays, calibration)
     if scores is not None:
         spreads = percentile_errors.percentile_sigmas(scores.rows)
         calibration = calibration.model_copy(update={"sigma_log": calibration.sigma_log | spreads})
+    choices = planned_choices.choice_report(found, calibration, overlays)
     _write(out, calibration_yaml.encode(calibration))
     if docs is not None:
         points = fit_summary_case.chart_points(found)
-        losses = (
-            choice_loss_case.choice_losses(choice_loss_case.fitted_choices(found, calibration)),
-            choice_loss_case.choice_losses(choice_loss_case.left_out_choices(found)),
-        )
         drawn, lines = accuracy_page.pictures(points), []
         if scores is not None:
             errors = percentile_errors.percentile_error_lines(scores.rows)
             order = percentile_errors.router_order(scores.rows)
             lines = percentile_page.section(scores, errors, order, calibration.sigma_log)
             drawn |= percentile_page.pictures(scores)
-        _write(docs, accuracy_page.encode(calibration, points, losses, lines))
+        _write(docs, accuracy_page.encode(calibration, points, choices, lines, tuple(found.doubts.values())))
         for name, picture in drawn.items():
             _write(docs.with_name(name), picture)
-    answer.give(lambda: b"", lambda: fit_reference_text.view(calibration))
+    answer.give(lambda: b"", lambda: fit_reference_text.view(calibration, choices))
     raise Exit(faults.ANSWERED)
 
 

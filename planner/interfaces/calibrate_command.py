@@ -41,6 +41,10 @@ def calibrate(
     measurements: Annotated[
         Path | None, Option("--measurements", metavar="DIR", help="With --reference: folder with the tables.")
     ] = None,
+    operators: Annotated[
+        Path | None,
+        Option("--operators", metavar="DIR", help="With --reference: folder with tables of operator times."),
+    ] = None,
     docs: Annotated[
         Path | None, Option("--docs", metavar="FILE", help="With --reference: write the accuracy page.")
     ] = None,
@@ -63,7 +67,13 @@ def calibrate(
             )
         own.done()
         accuracy_commands.calibrate(
-            reference=True, measurements=measurements, out=out, docs=docs, date=date, catalog=catalog
+            reference=True,
+            measurements=measurements,
+            out=out,
+            docs=docs,
+            date=date,
+            operators=operators,
+            catalog=catalog,
         )
         return
     checks = Checks("planner calibrate")
@@ -71,7 +81,12 @@ def calibrate(
         checks.refuse("BENCHMARK", "nothing", "at least one benchmark file")
     if out is None:
         checks.refuse("--out", "nothing", "the file to write, such as mine.yaml")
-    for flag, given in (("--measurements", measurements), ("--docs", docs), ("--date", date)):
+    for flag, given in (
+        ("--measurements", measurements),
+        ("--operators", operators),
+        ("--docs", docs),
+        ("--date", date),
+    ):
         if given is not None:
             checks.refuse(flag, f'"{given}"', "it with --reference")
     degrees = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +29,6 @@ _SERVING_NEEDED = ("id", "engine", "model", "gpu", "mode", "weight_precision", "
 _SCENARIOS = ("offline_max", "concurrency", "open_loop_rate", "server_slo")
 _SPECULATION = {"none": "none", "": "none", "mtp": "on", "on": "on", "unknown": "unknown"}
 _MODES = ("agg", "disagg")
-_OLD = {"tensorrt-llm": (1, 0), "nim": (2, 0), "vllm": (0, 7)}
-"""First version of an engine's present generation: the PyTorch backend, the rewritten scheduler."""
 MAX_FAULTS = 50
 _MISSPELLED = 5
 """With more unknown columns than this a table has a layout of its own."""
@@ -117,7 +114,7 @@ def _public_row(cells: Cells) -> Measurement:
         layout_candidates=1 if note.disaggregated and note.prefill.tp else 0,
         doubtful=note.poor or cells.text("quality") == "C",
         whole_batch_prompt=note.alone,
-        legacy=not note.pytorch and is_legacy(engine, version),
+        legacy=False if note.pytorch else told_legacy(version),
         output_tokens_per_s=cells.number("output_tok_s"),
         ttft_ms=cells.number("ttft_ms"),
         itl_ms=cells.number("itl_ms"),
@@ -155,6 +152,8 @@ def _serving_row(cells: Cells) -> Measurement:
         disaggregated=split,
         layout_candidates=cells.count("layout_candidates"),
         doubtful=cells.text("doubtful") == "yes",
+        # The version of a split row may be that of what starts its workers.
+        legacy=False if split else None,
         ttft_ms=cells.number("ttft_ms"),
         tpot_ms=cells.number("tpot_ms"),
         source="serving",
@@ -178,18 +177,9 @@ def _pool(cells: Cells, side: str) -> Pool:
     )
 
 
-def is_legacy(engine: str, version: str) -> bool:
-    """Whether a version is before its engine's present generation; unnamed engines are.
-
-    A version without a number of its own (a nightly build, a document) counts as present; a release of
-    TensorRT in place of TensorRT-LLM stands for the engine that is built from it.
-    """
-    if not engine or version.startswith("TensorRT "):
-        return True
-    folded = engine.casefold().replace("-", "").replace(" ", "")
-    key = next((name for name in ("nim", *_OLD) if folded.startswith(name.replace("-", ""))), "")
-    number = re.search(r"(?:^|[v -])(\d+)\.(\d+)", version.strip())
-    return bool(key and number) and (int(number[1]), int(number[2])) < _OLD[key]  # type: ignore[index]
+def told_legacy(version: str) -> bool | None:
+    """A release of TensorRT in place of TensorRT-LLM stands for the former engine, built from it."""
+    return True if version.startswith("TensorRT ") else None
 
 
 def repeated(rows: Sequence[Measurement]) -> list[Fault]:

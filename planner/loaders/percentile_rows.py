@@ -8,7 +8,7 @@ from typing import get_args
 
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.csv_table import Cells, header_faults, read_table
-from planner.loaders.measurements import MAX_FAULTS, is_legacy, repeated
+from planner.loaders.measurements import MAX_FAULTS, repeated, told_legacy
 from planner.schema.measurement import Kind, Measurement
 from planner.schema.percentiles import METRICS, NUMBERS, LengthKind, PercentileRow, SharedPrompts
 from planner.schema.routing import RoutingPolicy
@@ -112,7 +112,7 @@ def percentile_row(cells: Cells) -> PercentileRow:
         max_running=_number(r"max_num_seqs[ =]+(\d+)", note),
         doubtful=cells.text("quality") == "C",
         published_format=not re.search(r"not the quanti[sz]ed engine", note),
-        legacy=bool(_OLD_ENGINE.search(note)) or _is_legacy(engine, version, cells.text("date")),
+        legacy=True if _OLD_ENGINE.search(note) else _is_legacy(engine, version, cells.text("date")),
         output_tokens_per_s=cells.number("output_tok_s"),
         ttft_ms=cells.number("ttft_mean_ms"),
         itl_ms=cells.number("itl_mean_ms"),
@@ -137,10 +137,10 @@ def percentile_row(cells: Cells) -> PercentileRow:
     )
 
 
-def _is_legacy(engine: str, version: str, day: str) -> bool:
-    """By the version, else by the day of the run."""
+def _is_legacy(engine: str, version: str, day: str) -> bool | None:
+    """By the day of the run where no version is stated."""
     if version:
-        return is_legacy(engine, version)
+        return told_legacy(version)
     since = next((day for name, day in _PRESENT_SINCE.items() if engine.casefold().startswith(name)), "")
     return bool(day and since and day < since)
 

@@ -25,6 +25,9 @@ class PrefillSide:
     item: Configuration
     workers: int
     decode_workers: int
+    link_bytes_per_s: float = math.inf
+    """What one GPU sends of a prompt's KV to the decode workers, one way."""
+    link_latency_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,8 @@ class RowLoads:
     """Sequences at once at most, beside what memory and engine allow."""
     burst_share: FloatArray
     """Share of the requests of a closed loop that come at its start."""
+    run_requests: FloatArray
+    """Of a run of a closed loop; infinite where it does not end."""
     equal_lengths: FloatArray
     """1 where all requests are equally long."""
     speculative: FloatArray
@@ -87,6 +92,9 @@ class RowLoads:
     prefill_batched_tokens: FloatArray
     """Prompt tokens that one attention rank of a prefill worker takes into a step."""
     decode_workers: FloatArray
+    hand_over_bytes_per_s: FloatArray
+    """Of one GPU of a prefill worker, what its engine hides counted as faster."""
+    hand_over_latency_s: FloatArray
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -121,6 +129,7 @@ def row_loads(services: Sequence[Service]) -> RowLoads:
         held_answer_fraction=numbers([service.held_answer_fraction for service in services]),
         most_sequences=numbers([service.most_sequences for service in services]),
         burst_share=numbers([0.0 if load is None else load.burst_share for load in closed]),
+        run_requests=numbers([float(load.requests if load else 0) or math.inf for load in closed]) / replicas,
         equal_lengths=numbers([float(load is not None and load.equal_lengths) for load in closed]),
         speculative=numbers([float(service.speculative) for service in services]),
         alone=numbers([float(isinstance(load, StaticBatch) and load.alone) for load in loads]),
@@ -130,7 +139,16 @@ def row_loads(services: Sequence[Service]) -> RowLoads:
             [0.0 if side is None else float(side.item.batched_tokens) for side in sides]
         ),
         decode_workers=numbers([1.0 if side is None else float(side.decode_workers) for side in sides]),
+        hand_over_bytes_per_s=numbers([math.inf if side is None else _shown_rate(side) for side in sides]),
+        hand_over_latency_s=numbers([0.0 if side is None else side.link_latency_s for side in sides]),
     )
+
+
+def _shown_rate(side: PrefillSide) -> float:
+    """Bytes per second as a client sees them: what hides behind the prompt itself takes no time."""
+    engine = side.item.engine.hand_over
+    shown = 1.0 - (float(engine.hidden) if engine else 0.0)
+    return side.link_bytes_per_s / shown if shown > 0.0 else math.inf
 
 
 def _kind(load: ServiceLoad) -> str:

@@ -6,19 +6,20 @@ lengths clumps, a batch may be static, and requests may all be sent at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from planner.performance.closed_loop import closed_loop, clumping_fraction
+from planner.performance.closed_loop import ClosedLoop, closed_loop, clumping_fraction
+from planner.performance.row_constants import RowConstants
 from planner.performance.row_loads import RowLoads
 from planner.performance.two_stations import two_stations
+from planner.physics import hand_over
 from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.service_load import REQUESTS_PER_CLIENT
-from planner.steptime.memory import max_sequences, memory_account
-from planner.steptime.rates import engine_parameter_of, first_token_overhead_s, parameter
+from planner.steptime.memory import max_sequences, memory_account, sequence_bytes
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
 
@@ -70,7 +71,7 @@ def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) ->
         (_first_token, loads.kind == "first-token"),
         (_static_batch, loads.kind == "static-batch"),
         (_closed_loop, (loads.kind == "closed-loop") & ~disaggregated),
-        (_closed_loop, loads.kind == "offline"),
+        (_offline, loads.kind == "offline"),
         (_two_stations, (loads.kind == "closed-loop") & disaggregated),
     )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -91,44 +92,6 @@ def fitting_sequences(specs: StepSpecs, rows: IntArray, loads: RowLoads) -> Floa
     fitting = max_sequences(specs, rows, pool, np.maximum(held, 1.0))
     fitting = np.minimum(fitting, specs.max_running[rows] * specs.attention_dp[rows])
     return np.minimum(fitting, loads.most_sequences[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class RowConstants:
-    """Numbers of the calibration that rows of an engine share."""
-
-    ttft_overhead_s: FloatArray
-    absorbed_ratio: float
-    tokens_per_step: float
-    draft_work: float
-    split_overhead_s: float
-    split_prefill_factor: float
-    first_wave: float
-    ttft_factor: FloatArray
-    clumping: FloatArray
-    together: FloatArray
-
-    @classmethod
-    def of(cls, calibration: Calibration, engines: Sequence[str]) -> RowConstants:
-        """Look every engine up once."""
-        names = sorted(set(engines))
-        place = np.array([names.index(name) for name in engines], dtype=np.intp)
-
-        def column(key: str) -> FloatArray:
-            return np.array([engine_parameter_of(calibration, name, key) for name in names])[place]
-
-        return cls(
-            ttft_overhead_s=np.array([first_token_overhead_s(calibration, name) for name in names])[place],
-            absorbed_ratio=parameter(calibration, "absorbed_ratio"),
-            tokens_per_step=parameter(calibration, "speculative_tokens_per_step"),
-            draft_work=parameter(calibration, "speculative_draft_work"),
-            split_overhead_s=parameter(calibration, "disaggregated_ttft_overhead_s"),
-            split_prefill_factor=parameter(calibration, "disaggregated_prefill_factor"),
-            first_wave=parameter(calibration, "disaggregated_first_wave"),
-            ttft_factor=column("closed_loop_ttft_factor"),
-            clumping=column("closed_loop_clumping"),
-            together=column("closed_loop_together"),
-        )
 
 
 class _Group:
@@ -155,6 +118,7 @@ class _Group:
         start = (loads.burst_share[rows] - 1.0 / REQUESTS_PER_CLIENT) / 2.0
         self.clumping = np.maximum(constants.clumping[rows] + start, 0.0)
         self.together = np.where(loads.equal_lengths[rows] > 0, constants.together[rows], 1.0)
+        self.rank_wait_steps = constants.rank_wait_steps[rows]
         speculative = loads.speculative[rows]
         self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
         self.work_factor = 1.0 + speculative * DRAFTS_PER_STEP * constants.draft_work
@@ -207,10 +171,46 @@ def _static_batch(group: _Group) -> Numbers:
 
 
 def _closed_loop(group: _Group) -> Numbers:
-    """Requests always in flight; without a number as many as fit."""
-    requests = np.where(np.isfinite(group.requests), group.requests, group.fitting)
+    """Requests always in flight.
+
+    Attention ranks step together, and engines let a prompt wait for prompts of the other ranks, since a rank
+    without one idles: ``w_e (1 - 1/g) TPOT`` before the first token.
+    """
+    loop = _loop(group, group.requests)
+    ranks = group.specs.attention_dp[group.rows]
+    others_s = group.rank_wait_steps * loop.tpot_s * (1.0 - 1.0 / ranks)
+    return _numbers(
+        group.replicas * loop.output_tokens_per_s,
+        loop.ttft_s + others_s,
+        loop.tpot_s,
+        decoding=loop.decode_sequences,
+        fixed_s=group.overhead_s,
+        full_s=loop.full_s,
+    )
+
+
+def _offline(group: _Group) -> Numbers:
+    """As many as fit are in flight; of a run of N equal requests the last wave has what is left.
+
+    ``T = (N - r) OSL / X(B) + r OSL / X(r)`` with B that fit and ``r = N mod B``: what starts together ends
+    together, so the last r run alone and not with others that would still come.
+    """
+    loop = _loop(group, group.fitting)
+    rate = loop.output_tokens_per_s
+    count = group.loads.run_requests[group.rows]
+    finite = np.isfinite(count)
+    if finite.any():
+        sent = np.where(finite, count, group.fitting)
+        rest = np.mod(sent, group.fitting)
+        last = _loop(group, np.maximum(rest, 1.0)).output_tokens_per_s
+        rate = np.where(finite, sent / ((sent - rest) / rate + rest / last), rate)
+    nothing = np.full(rate.shape, NOT_PREDICTED)
+    return _numbers(group.replicas * rate, nothing, loop.tpot_s, decoding=loop.decode_sequences)
+
+
+def _loop(group: _Group, requests: FloatArray) -> ClosedLoop:
     others = np.minimum(requests, group.fitting) / group.specs.attention_dp[group.rows] - 1.0
-    loop = closed_loop(
+    return closed_loop(
         group.specs,
         group.rows,
         requests,
@@ -224,16 +224,6 @@ def _closed_loop(group: _Group) -> Numbers:
         group.tokens_per_step,
         group.work_factor,
     )
-    unlimited = ~np.isfinite(group.requests)
-    ttft_s = np.where(unlimited, NOT_PREDICTED, loop.ttft_s)
-    return _numbers(
-        group.replicas * loop.output_tokens_per_s,
-        ttft_s,
-        loop.tpot_s,
-        decoding=loop.decode_sequences,
-        fixed_s=group.overhead_s,
-        full_s=loop.full_s,
-    )
 
 
 def _two_stations(group: _Group) -> Numbers:
@@ -246,6 +236,7 @@ def _two_stations(group: _Group) -> Numbers:
     def think_s(decoding: FloatArray) -> FloatArray:
         return group.output_tokens * group.decode_s(np.minimum(decoding / workers, group.fitting))
 
+    held = group.constants.absorbed_ratio * group.fitting * workers
     loop = two_stations(
         group.requests,
         service_s * group.constants.split_prefill_factor,
@@ -254,11 +245,20 @@ def _two_stations(group: _Group) -> Numbers:
         group.constants.first_wave,
         most,
         full_s * group.constants.split_prefill_factor,
+        held,
     )
-    ttft_s = group.constants.split_overhead_s + loop.wait_s
+    ttft_s = group.constants.split_overhead_s + loop.wait_s + _hand_over_s(group, prefill)
     rate, tpot_s = loop.rate_rps * group.output_tokens, loop.think_s / group.output_tokens
     fixed_s = np.full(rate.shape, group.constants.split_overhead_s)
     return _numbers(rate, ttft_s, tpot_s, decoding=loop.rate_rps * loop.think_s / workers, fixed_s=fixed_s)
+
+
+def _hand_over_s(group: _Group, prefill: IntArray) -> FloatArray:
+    """The cache of a prompt on its way to a decode worker; a rank sends one at a time."""
+    sent = sequence_bytes(group.specs, prefill, group.input_tokens)
+    rate = group.loads.hand_over_bytes_per_s[group.rows]
+    latency_s = group.loads.hand_over_latency_s[group.rows]
+    return np.asarray(hand_over.hand_over_s(sent, rate, latency_s, 0.0, 0.0))
 
 
 def _prefill_step_s(group: _Group, prefill: IntArray, prompts: Floats) -> FloatArray:

@@ -32,6 +32,7 @@ def two_stations(
     first_wave_fraction: float,
     most_prompts: FloatArray | float = 1.0,
     full_service_s: FloatArray | None = None,
+    most_decoding: FloatArray | float = np.inf,
 ) -> TwoStations:
     """``C`` requests go round between ``m`` prefill servers and the decode workers.
 
@@ -40,6 +41,8 @@ def two_stations(
     ``b = A / m`` of them, at least 1 and at most ``n``, and each takes ``s(b) = s_n + (S - s_n) u`` with
     ``u = (1 / b - 1 / n) / (1 - 1 / n)``, since a step has a fixed part. A benchmark starts with all C at
     the prefill station: part of that first wave, ``max(C s(b) / (2 m) - W, 0)``, stays in the mean.
+    Decode workers that hold F sequences pass no more than ``F / Z`` on: the rest of a cycle, ``C Z / F - Z``
+    where that is more than W, is a wait for a place, before prefill or after it.
 
     Args:
         customers: C. service_s: S of one prompt on one server. servers: m (workers x attention ranks).
@@ -47,6 +50,7 @@ def two_stations(
         first_wave_fraction: share of the first wave that the mean keeps.
         most_prompts: n, prompts that one step of a server can take in.
         full_service_s: s_n, time per prompt of a step with so many; S where it is not given.
+        most_decoding: F, sequences that all decode workers hold.
 
     Source: performance model, section 5 (approximate mean-value analysis).
     Breaks down when: prefill is above 90 % busy: then W is the difference of two large numbers.
@@ -65,4 +69,5 @@ def two_stations(
         decoding = np.clip(customers / (wait + think) * think, 1e-6, customers)
         think = DAMPING * think_s(decoding) + (1.0 - DAMPING) * think
     first = np.maximum(customers * each / (2.0 * servers) - wait, 0.0)
-    return TwoStations(wait + first_wave_fraction * first, think, customers / (wait + think))
+    placed = np.maximum(wait, customers * think / most_decoding - think)
+    return TwoStations(placed + first_wave_fraction * first, think, customers / (placed + think))

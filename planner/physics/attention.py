@@ -6,6 +6,9 @@ import numpy as np
 
 from planner.physics.arrays import Floats
 
+FIRST_SPLIT_TOKENS = 256.0
+"""Contexts up to it are read in one go."""
+
 
 def attended_tokens(context_tokens: Floats, windowed_fraction: Floats, window_tokens: Floats) -> Floats:
     """Mean context that a layer reads: ``(1 - phi) c + phi min(c, window)``.
@@ -43,6 +46,32 @@ def decode_attention_work(
     """
     read_tokens = sequences * attended_tokens * layers
     return read_tokens * flops_per_context_token, read_tokens * kv_bytes_per_token_layer
+
+
+def decode_start_s(
+    context_tokens: Floats, sequences: Floats, start_s: Floats, doubling_s: Floats, sequence_s: Floats
+) -> Floats:
+    """Launch of one layer's decode attention: ``t0 + t_c log2(max(c, 256) / 256) + t_s D``.
+
+    Kernels cut long contexts into parts and add the parts up, and schedule every sequence.
+
+    Source: fitted to measured kernels (docs/accuracy.md, operators).
+    """
+    doublings = np.log2(np.maximum(context_tokens, FIRST_SPLIT_TOKENS) / FIRST_SPLIT_TOKENS)
+    return start_s + doubling_s * doublings + sequence_s * sequences
+
+
+def tiled_context(context_tokens: Floats, half_context_tokens: Floats) -> Floats:
+    """Mean context that causal prefill pays for, tiles on the diagonal included: ``c_p + h / 2``.
+
+    The same as a factor ``1 + h / ISL`` on the work of a whole prompt, for which ``c_p = ISL / 2``.
+    """
+    return context_tokens + half_context_tokens / 2.0
+
+
+def prefill_bytes(tokens: Floats, query_values: Floats, kv_values: Floats) -> Floats:
+    """Queries read and outputs written, keys and values read: ``2 P (2 q + kv)`` bytes in 16 bit."""
+    return 2.0 * tokens * (2.0 * query_values + kv_values)
 
 
 def state_bytes(

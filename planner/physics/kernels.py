@@ -6,6 +6,8 @@ between architectures; the time of one launch is fitted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from planner.physics.arrays import Floats
 
 HEADED_MIXER = 7.0
@@ -21,6 +23,8 @@ SPARSE_INDEX = 4.0
 """Index projections, scores and selection of the tokens that sparse attention reads."""
 FEED_FORWARD = 4.0
 """Norm, gate and up products in one, activation, down product."""
+FEED_FORWARD_PRODUCTS = 2.0
+"""Of them."""
 SCALING = 4.0
 """Scaling the inputs of the four products of a layer to a narrow format, where nothing else does it: half of
 them for the mixer, half for the feed-forward part."""
@@ -60,6 +64,38 @@ def relative_layer_kernels(
     )
     scaling = SCALING / 2.0 * (scaled_mixer_fraction + scaled_feed_forward_fraction)
     return (mixers / layers + FEED_FORWARD + scaling) / REFERENCE
+
+
+@dataclass(frozen=True)
+class LayerKernels:
+    """Kernels of the mean layer without attention itself and without experts, by what their launch takes."""
+
+    mixer_products: float
+    feed_forward_products: float
+    small: float
+    """Those that move little: norms, rotation, cache write, activation."""
+
+    @classmethod
+    def of(
+        cls,
+        headed_layers: float,
+        latent_layers: float,
+        linear_layers: float,
+        sparse_layers: float,
+        normed_layers: float,
+        layers: float,
+    ) -> LayerKernels:
+        """Counts as in `relative_layer_kernels`, products told from the others."""
+        products = 2.0 * headed_layers + 5.0 * latent_layers + 3.0 * linear_layers + sparse_layers
+        others = (
+            (HEADED_MIXER - 4.0) * headed_layers
+            + (LATENT_MIXER - 7.0) * latent_layers
+            + (LINEAR_MIXER - 3.0) * linear_layers
+            + (SPARSE_INDEX - 1.0) * sparse_layers
+            + QUERY_KEY_NORM * normed_layers
+        )
+        small = others / layers + FEED_FORWARD - FEED_FORWARD_PRODUCTS
+        return cls(products / layers, FEED_FORWARD_PRODUCTS, small)
 
 
 def relative_moe_kernels(has_shared_fraction: Floats) -> Floats:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from planner.report.fit_reference_text import HEADINGS, percents
+from planner.numbers import count
+from planner.report.fit_reference_text import HEADINGS, gpu_sentence, loss_cells, percents
 from planner.schema.catalog import Calibration, FitError, FitRecord
-from planner.schema.validation import ChoiceLoss
+from planner.schema.validation import ChoiceReport
 from planner.steptime.calibration_paths import parameters_of
 
 Points = Mapping[str, Sequence[tuple[float, float, bool]]]
@@ -18,11 +20,19 @@ _TITLES = {
     "throughput": "Output tokens per second",
 }
 _BAD_MEDIAN, _BAD_P90 = 0.20, 0.45
+_OPERATORS = (
+    "Times of single kernels against tables of measured ones, half of the shapes fitted and the other half "
+    "scored; *GPU left out*: on accelerators whose rows the fit did not see. Of each engine the best kernel "
+    "for a shape counts, and none that takes twice as long as the best of all. Architectures carry the major "
+    "number of their compute capability. Steps of present engines use these numbers as they are, with one "
+    "factor an engine on launches (`docs/decisions/0018-operators.md`).",
+)
 _CHOICE = (
     "Among the measured configurations and loads of one model, GPU and pair of lengths, the one with the "
     "most predicted tokens per second and GPU within a limit on TPOT is picked. Loss: the share of the best "
     "measured one that the pick lacks; 1 where the pick breaks the limit by more than a tenth, or where "
-    "nothing seems to keep it. Predictions are medians, without the margin of planning.",
+    "nothing seems to keep it. First with medians, then with TPOT times the margin of planning: a choice "
+    "over the limit is worse than a dear one.",
 )
 _UNCOVERED = (
     "Requests that all start at once (`burst` rows): simulated, the host and the drain of the last answers "
@@ -39,8 +49,10 @@ _CAVEATS = (
     "left-out rows; the structure of the model, the classes of engines and the numbers that are held were "
     "chosen while all public rows were in view.",
     "Some held numbers were set by hand after looking at these rows: `exchange_bytes`, "
-    "`expert_half_tokens`, `disaggregated_ttft_overhead_s` and others of grade judgement near an earlier fit "
-    "of them, `expert_imbalance` and `expert_chance` at a fit of them (at full chance rows with spread "
+    "`expert_half_tokens` and others of grade judgement near an earlier fit "
+    "of them (`overlap_exponent`, `decode_attention_efficiency`, `expert_efficiency` and "
+    "`moe_layer_overhead_s` of engines without measured operators among them), `expert_imbalance` and "
+    "`expert_chance` at a fit of them (at full chance rows with spread "
     "experts come out 7 % slow at the median, without any 4 %), the step overhead of unnamed engines, "
     "overhead and prefill factor of the first token of the old TensorRT-LLM, and the spread of lengths of "
     "open-loop rows (0.3, 0.45 and 0.7 were tried beside 0.4). The count of fitted numbers leaves them out.",
@@ -58,12 +70,14 @@ _CAVEATS = (
 def encode(
     calibration: Calibration,
     points: Points,
-    losses: tuple[Sequence[ChoiceLoss], Sequence[ChoiceLoss]] = ((), ()),
+    choices: ChoiceReport | None = None,
     percentiles: Sequence[str] = (),
+    doubts: Sequence[str] = (),
 ) -> bytes:
-    """The page; the losses of choices are those of the calibration, and with each pair left out.
+    """The page.
 
-    ``percentiles`` are the lines of `planner.report.percentile_page`.
+    ``percentiles`` are the lines of `planner.report.percentile_page`, ``doubts`` the reasons of rows whose
+    first tokens were not counted.
     """
     record = calibration.fit
     assert record is not None, "a fitted calibration carries its record"
@@ -81,7 +95,7 @@ def encode(
         "",
     ]
     lines += [f"![{title}]({picture_name(key)})\n" for key, title in _TITLES.items() if points.get(key)]
-    lines += ["## Errors by class", "", *error_rows(record), "", "## Intervals", ""]
+    lines += ["## Errors by class", "", *error_rows(record), "", *_operators(record), "## Intervals", ""]
     lines += [
         "| number | left-out rows inside the interval of 80 % |",
         "| --- | ---: |",
@@ -97,7 +111,7 @@ def encode(
         "",
         *own_rows(record),
         "",
-        *(["## Choice under a limit", "", *_CHOICE, "", *choice_rows(*losses), ""] if losses[0] else []),
+        *(["## Choice under a limit", "", *_CHOICE, "", *choice_rows(choices), ""] if choices else []),
         "## Bad classes",
         "",
         *_bad(record),
@@ -105,6 +119,10 @@ def encode(
         "## What the figures leave out",
         "",
         *(f"- {line}" for line in _CAVEATS),
+        *(
+            f"- First tokens of {count(number, 'row')} are not counted: {reason}."
+            for reason, number in sorted(Counter(doubts).items())
+        ),
         "",
         "## Not covered",
         "",
@@ -112,6 +130,21 @@ def encode(
         *percentiles,
     ]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _operators(record: FitRecord) -> list[str]:
+    """Errors of single operators, where their tables were there."""
+    if not record.operators:
+        return []
+    lines = [
+        "| operator | architecture | rows | bias | median | P90 | GPU left out: median |",
+        "| --- | --- |" + " ---: |" * 5,
+    ]
+    for one in record.operators:
+        out = "" if one.gpu_left_out is None else f"{one.gpu_left_out:.1%}"
+        numbers = f"{one.rows:,} | {one.bias:+.1%} | {one.median:.1%} | {one.p90:.1%} | {out}"
+        lines.append(f"| {one.operator} | {one.architecture} | {numbers} |")
+    return ["## Operators", "", *_OPERATORS, "", *lines, ""]
 
 
 def picture_name(key: str) -> str:
@@ -131,10 +164,13 @@ def pictures(points: Points) -> dict[str, bytes]:
 def _counted(calibration: Calibration) -> str:
     fitted = [path for path, item in parameters_of(calibration) if item.prior_log_sigma is not None]
     shares = sum(path.startswith("compute_efficiency") for path in fitted)
-    first = sum("ttft" in path or "closed_loop" in path for path in fitted)
-    steps = len(fitted) - shares - first
+    apart = sum("disaggregated" in path for path in fitted)
+    first = sum("ttft" in path or "closed_loop" in path for path in fitted if "disaggregated" not in path)
+    steps = len(fitted) - shares - first - apart
     return (
-        f"{steps} of step times, {shares} shares of peak by architecture and format, {first} of first tokens"
+        f"{steps} of step times, {shares} shares of peak by architecture and format, "
+        f"{first} of first tokens, "
+        f"{apart} of those of disaggregated serving"
     )
 
 
@@ -170,19 +206,15 @@ def own_rows(record: FitRecord) -> list[str]:
     ]
 
 
-def choice_rows(fit: Sequence[ChoiceLoss], left_out: Sequence[ChoiceLoss]) -> list[str]:
-    """Mean losses by limit: of the calibration, then with each pair left out."""
-    lines = [
-        "| TPOT limit | groups | loss | over the limit | nothing found | pair left out: groups | loss "
-        "| over the limit | nothing found |",
-        "| ---: |" + " ---: |" * 8,
-    ]
-    for one, other in zip(fit, left_out, strict=True):
-        cells = [
-            f"{loss.groups} | {loss.loss:.2f} | {loss.over:.0%} | {loss.none:.0%}" for loss in (one, other)
-        ]
-        lines.append(f"| {one.limit_ms:g} ms | {' | '.join(cells)} |")
-    return lines
+def choice_rows(choices: ChoiceReport) -> list[str]:
+    """Mean losses by limit: of the calibration, with each pair left out, and with the margin of plans."""
+    heading = ("groups", "loss", "over the limit", "nothing found")
+    columns = (*heading, f"pair left out: {heading[0]}", *heading[1:], f"planned: {heading[1]}", *heading[2:])
+    lines = [f"| TPOT limit | {' | '.join(columns)} |", "| ---: |" + " ---: |" * len(columns)]
+    for one, other, planned in zip(choices.fit, choices.left_out, choices.planned, strict=True):
+        cells = [str(cell) for loss in (one, other) for cell in (loss.groups, *loss_cells(loss))]
+        lines.append(f"| {one.limit_ms:g} ms | {' | '.join([*cells, *loss_cells(planned)])} |")
+    return [*lines, "", gpu_sentence(choices.gpus)]
 
 
 def _bad(record: FitRecord) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from planner.characters import spelled
+from planner.schema.calibration import OperatorError
 from planner.schema.catalog import Calibration, FitRecord, Parameter
 
 
@@ -16,6 +17,7 @@ def encode(calibration: Calibration) -> bytes:
         lines.append(f"note: {_text(calibration.note)}")
     lines += _flat("parameters", calibration.parameters)
     lines += _nested("compute_efficiency", calibration.compute_efficiency)
+    lines += _operators(calibration.operators)
     lines += _nested("architectures", calibration.architectures)
     lines += _nested("engines", calibration.engines)
     lines += _flat("sigma_log", calibration.sigma_log)
@@ -47,6 +49,16 @@ def _nested(name: str, table: Mapping[str, Mapping[str, Parameter]]) -> list[str
     return lines
 
 
+def _operators(tables: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
+    lines = ["operators:"] if tables else []
+    for architecture, operators in tables.items():
+        lines.append(f"  {architecture}:")
+        for operator, numbers in operators.items():
+            shown = ", ".join(f"{name}: {value:g}" for name, value in numbers.items())
+            lines.append(f"    {operator}: {{{shown}}}")
+    return lines
+
+
 def _entry(key: str, item: Parameter, indent: str) -> list[str]:
     extra = ""
     if item.prior is not None:
@@ -66,6 +78,9 @@ def _entry(key: str, item: Parameter, indent: str) -> list[str]:
 def _record(record: FitRecord) -> list[str]:
     coverage = ", ".join(f"{key}: {value:g}" for key, value in record.coverage.items())
     lines = ["fit:", f"  rows: {record.rows}", f"  fitted: {record.fitted}", f"  coverage: {{{coverage}}}"]
+    if record.operators:
+        lines.append("  operators:")
+        lines += [f"    - {_operator_error(error)}" for error in record.operators]
     lines.append("  errors:")
     for way, table in record.errors.items():
         lines.append(f"    {way}:")
@@ -75,6 +90,14 @@ def _record(record: FitRecord) -> list[str]:
             for name, error in table.items()
         ]
     return lines
+
+
+def _operator_error(error: OperatorError) -> str:
+    out = "" if error.gpu_left_out is None else f", gpu_left_out: {error.gpu_left_out:g}"
+    return (
+        f"{{architecture: {error.architecture}, operator: {error.operator}, rows: {error.rows}, "
+        f"bias: {error.bias:g}, median: {error.median:g}, p90: {error.p90:g}{out}}}"
+    )
 
 
 def _text(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from planner.errors import nearest
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
 
@@ -93,6 +94,20 @@ class FitError(Noun):
     p90: float
 
 
+class OperatorError(Noun):
+    """Errors of one measured operator, on an architecture and in a format, over shapes not fitted."""
+
+    architecture: str
+    operator: str
+    rows: Count
+    bias: float
+    """Of the median row."""
+    median: float
+    p90: float
+    gpu_left_out: float | None = None
+    """Median on accelerators whose rows were left out; absent where the architecture has one alone."""
+
+
 class FitRecord(Noun):
     """What a fit saw, and how well it does: in the fit, and with parts of the rows left out."""
 
@@ -102,8 +117,51 @@ class FitRecord(Noun):
     """Numbers of the calibration that were fitted."""
     errors: dict[str, dict[str, FitError]]
     """``fit`` or what was left out one at a time -> number and class -> errors."""
+    operators: tuple[OperatorError, ...] = ()
+    """Of measured operators, where their tables were there."""
     coverage: dict[str, float] = {}
     """Share of left-out rows inside the interval of 80 %, by number; its sigma saw other pairs only."""
+
+
+def _check_operator(path: str, name: str, value: float) -> None:
+    low, high = OPERATOR_BOUNDS.get(name, (0.0, -1.0))
+    if not low <= value <= high:
+        known = f"a value in [{low:g}, {high:g}]" if low <= high else f"one of {', '.join(OPERATOR_BOUNDS)}"
+        hint = "" if low <= high else nearest(name, tuple(OPERATOR_BOUNDS))
+        found = {"found": f"{path}: {value:g}", "expected": known, "maybe": hint}
+        raise PydanticCustomError("range", "number of an operator outside its bounds", found)
+
+
+OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
+    "start_us": (0.3, 60.0),
+    "compute_fraction": (0.01, 1.2),
+    "memory_fraction": (0.05, 1.3),
+    "overlap_exponent": (1.0, 10.0),
+    "context_start_us": (0.0, 5.0),
+    "sequence_us": (0.0, 1.0),
+    "half_context_tokens": (0.0, 4000.0),
+    "head_64": (0.2, 2.0),
+    "head_256": (0.2, 2.0),
+    "ceiling_tflops": (10.0, 1e5),
+    "near_mib": (1.0, 1000.0),
+    "near_ratio": (1.0, 10.0),
+    "scaling_passes": (0.05, 5.0),
+    "routing_share": (0.2, 1.0),
+    "row_passes": (0.0, 60.0),
+}
+"""Numbers of operators, and what they may be. In this order:
+
+- time of a launch that does next to nothing (an engine's own after a ``/``: ``start_us/vllm``);
+- shares of the dense peak and of the memory bandwidth that the operator reaches;
+- p of the roofline (`planner.physics.roofline`);
+- what each doubling of the context beyond 256 tokens, and each sequence, adds to the launch;
+- tokens that the mean context of prefill attention counts more, for its tiles;
+- reachable share with heads of 64 and of 256 values over that with 128;
+- rate above which more peak does not help;
+- size of the cache in which a table that repeats one shape finds it again, and its rate over that of memory;
+- passes over the inputs that scale them to a narrow format, beside the product;
+- kappa: tokens that choose experts evenly and touch as many as one token of real routing does;
+- passes of experts over the hidden states of their rows."""
 
 
 class Calibration(CatalogEntry):
@@ -114,6 +172,10 @@ class Calibration(CatalogEntry):
     compute_efficiency: dict[str, dict[str, Parameter]] = {}
     """Share of the dense peak that large matrix products reach: architecture -> weight format.
     ``-block`` after a format: weights with a scale a block."""
+    operators: dict[str, dict[str, dict[str, float]]] = {}
+    """Measured operators: architecture (with the major number of its compute capability where that has other
+    kernels: ``blackwell-12``) -> operator and format (``gemm.fp8``) -> name of `OPERATOR_BOUNDS` -> number.
+    Source: ``operators`` of the file."""
     architectures: dict[str, dict[str, Parameter]] = {}
     """Factors of an accelerator architecture on parameters of all: architecture -> name; 1 where absent."""
     engines: dict[str, dict[str, Parameter]] = {}
@@ -128,6 +190,17 @@ class Calibration(CatalogEntry):
 
     fit: FitRecord | None = None
     """How the numbers were found; absent where nobody fitted them together."""
+
+    @field_validator("operators")
+    @classmethod
+    def _operators_within_bounds(
+        cls, tables: dict[str, dict[str, dict[str, float]]]
+    ) -> dict[str, dict[str, dict[str, float]]]:
+        for architecture, operators in tables.items():
+            for operator, numbers in operators.items():
+                for name, value in numbers.items():
+                    _check_operator(f"{architecture}.{operator}.{name}", name.split("/")[0], value)
+        return tables
 
     def knows(self, family: str, architecture: str) -> bool:
         """Whether rows of this family on this architecture are in the fit."""

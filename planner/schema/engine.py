@@ -141,6 +141,18 @@ class EngineStartup(Noun):
     source: Source
 
 
+class EngineGeneration(Noun):
+    """Versions of an engine with scheduling, overheads or kernels of their own."""
+
+    id: str
+    """What the calibration calls its numbers."""
+    before: str
+    """The first version that is no longer of it."""
+    products: dict[str, str] = {}
+    """The same for products with versions of their own, by how their name starts."""
+    source: Source
+
+
 class Engine(CatalogEntry):
     """A serving engine."""
 
@@ -152,3 +164,5 @@ class Engine(CatalogEntry):
     hand_over: EngineHandOver | None = None
     """None: prompts and answers cannot be served apart."""
     startup: EngineStartup
+    generations: tuple[EngineGeneration, ...] = ()
+    """Before the present one, oldest first."""

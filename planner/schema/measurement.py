@@ -71,8 +71,9 @@ class Measurement:
     """The time to first token is that of a whole batch, without a server in front of it."""
     published_format: bool = False
     """Where the table states no weight format, the checkpoint was served as it is published."""
-    legacy: bool = False
-    """The note or the version tells of an engine generation before the present one."""
+    legacy: bool | None = None
+    """The note or the day tells of an engine generation before the present one, or of that; None: the version
+    does (`planner.calibration.generations`)."""
     output_tokens_per_s: float = 0.0
     ttft_ms: float = 0.0
     itl_ms: float = 0.0

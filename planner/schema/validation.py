@@ -57,3 +57,29 @@ class ChoiceLoss:
     """Share of groups whose pick breaks the limit by more than a tenth."""
     none: float
     """Share of groups in which no choice seemed to keep the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuWinners:
+    """The choice of a GPU type by predicted cost per token, each type with its best configuration."""
+
+    groups: int
+    """Those of a model, lengths and a limit in which at least two types with a price were measured."""
+    right: float
+    """Share in which the type that seems cheapest is."""
+    loss: float
+    """Mean cost per token of the picked type over that of the cheapest, less 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceReport:
+    """What predictions lose when they choose."""
+
+    fit: tuple[ChoiceLoss, ...]
+    """By the calibration, without a margin."""
+    left_out: tuple[ChoiceLoss, ...]
+    """The same while the pair of model and GPU was left out of the fit."""
+    planned: tuple[ChoiceLoss, ...]
+    """With the margin of plans, the pair left out."""
+    gpus: GpuWinners
+    """With the same margin, the pairs left out."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
-from planner.steptime.coefficients import coefficient_rows
+from planner.steptime.coefficients import OVERLAP_EXPONENTS, coefficient_rows
+from planner.steptime.operator_columns import operator_columns
 from planner.steptime.option_columns import adapter_columns, draft_columns, expert_columns
 from planner.steptime.rate_columns import calibration_columns, compute_columns, link_columns
 from planner.steptime.specs import StepSpecs
@@ -68,12 +69,14 @@ class PreparedSpecs:
         columns = dict(self._columns)
         for group in (compute_columns, link_columns, calibration_columns):
             columns |= group(table)
+        columns |= operator_columns(table, columns)
         columns |= overrides or {}
-        exponents = np.unique(columns["overlap_exponent"])
+        exponents = np.unique([columns[name] for name in OVERLAP_EXPONENTS])
         return StepSpecs(
             **columns,
             coefficients=coefficient_rows(columns),
             shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
+            has_launches=bool(np.any(columns["decode_start_s"] > 0.0)),
             has_adapters=bool(np.any(columns["adapters"] > 0.0)),
             spreads_experts=bool(np.any(columns["ep"] > 1.0)),
         )

@@ -4,7 +4,9 @@ With ``D`` decode sequences of ``m`` tokens at context ``c``, ``P`` prompt token
 prompts that finish, all per replica, the time of a step with ``T = m D + P`` tokens is
 
 ``constant + per_token T + per_sequence D + per_finishing F
-+ D (decode_full c + decode_window min(c, w)) + P (prefill_full c_p + prefill_window min(c_p, w))
++ D (decode_full c + decode_window min(c, w))
++ P (prefill_full c_p + prefill_window min(c_p, w) + prefill_token)
++ (decode_start + decode_doubling log2(max(c, 256) / 256) if D) + (prefill_start if P)
 + R(a1 T + a0, ab) + R(m1 T + m0, mb) + R(e1 H + e2 U, eb U) + e3 H + R(h1 (m D + F) + h0, hb)
 + R(l1 T + l2 v, lb v)``
 
@@ -35,6 +37,7 @@ NAMES = (
     "decode_window",
     "prefill_full",
     "prefill_window",
+    "prefill_token",
     "attention_token",
     "attention_zero",
     "attention_memory",
@@ -53,17 +56,30 @@ NAMES = (
     "head_row",
     "head_zero",
     "head_memory",
-    "overlap_exponent",
+    "attention_exponent",
+    "mlp_exponent",
+    "expert_exponent",
+    "head_exponent",
     "floor",
     "decode_tokens",
+    "decode_start",
+    "decode_doubling",
+    "prefill_start",
     "adapter_token",
     "adapter_used",
     "adapter_memory",
     "adapter_unused",
 )
 """Order of the rows."""
-ADAPTER_ROWS = 4
-"""The last of them matter only where adapters are served."""
+LAUNCH_ROWS, ADAPTER_ROWS = 3, 4
+"""The last of them matter only where launches of attention are counted, and where adapters are served."""
+OVERLAP_EXPONENTS = (
+    "attention_overlap_exponent",
+    "mlp_overlap_exponent",
+    "overlap_exponent",
+    "head_overlap_exponent",
+)
+"""Columns of the exponents of the rooflines that a step evaluates; experts have that of all."""
 
 
 def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
@@ -71,7 +87,10 @@ def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
     c = SimpleNamespace(**columns)
     parts = {
         "window_tokens": c.window_tokens,
-        "overlap_exponent": c.overlap_exponent,
+        "attention_exponent": c.attention_overlap_exponent,
+        "mlp_exponent": c.mlp_overlap_exponent,
+        "expert_exponent": c.overlap_exponent,
+        "head_exponent": c.head_overlap_exponent,
         "floor": c.pp * c.stage_layers * c.layer_dispatch_s,
         "decode_tokens": c.decode_tokens,
     }
@@ -84,14 +103,17 @@ def coefficient_rows(columns: dict[str, FloatArray]) -> FloatArray:
 def _gemms(c: SimpleNamespace) -> dict[str, FloatArray]:
     """``s R(2 params (x / (g s) + M0) / (t F), bytes / (t BW))`` for attention, feed-forward and head."""
     rows: dict[str, FloatArray] = {}
-    rate = c.memory_bytes_per_s * c.memory_efficiency
     head_params = c.vocabulary_size * c.hidden_size
     head_bytes = operators.BYTES_PER_ACTIVATION * head_params
-    for name, unit, params, weight_bytes, flops_per_s in (
-        ("attention", "token", c.attention_params, c.attention_bytes, c.attention_flops_per_s),
-        ("mlp", "token", c.mlp_params, c.mlp_bytes, c.mlp_flops_per_s),
-        ("head", "row", head_params, head_bytes, c.head_flops_per_s),
-    ):
+    for name, unit, params, weight_bytes, flops_per_s, share in (
+        (
+            "attention", "token", c.attention_params, c.attention_bytes, c.attention_flops_per_s,
+            c.attention_memory_efficiency,
+        ),
+        ("mlp", "token", c.mlp_params, c.mlp_bytes, c.mlp_flops_per_s, c.mlp_memory_efficiency),
+        ("head", "row", head_params, head_bytes, c.head_flops_per_s, c.head_memory_efficiency),
+    ):  # fmt: skip
+        rate = c.memory_bytes_per_s * share
         row_s = 2.0 * params / (c.tp * flops_per_s)
         rows[f"{name}_{unit}"] = row_s / c.attention_dp
         rows[f"{name}_zero"] = row_s * c.gemm_half_tokens * c.pp
@@ -115,7 +137,10 @@ def _experts(c: SimpleNamespace) -> dict[str, FloatArray]:
         "expert_token": row_s * c.experts_per_token,
         "expert_touched": c.pp * row_s * c.expert_half_tokens * c.experts,
         "expert_memory": c.pp * all_s,
-        "expert_missed": moe.log_missed(c.experts, c.experts_per_token) / c.pp * c.expert_hot_ratio,
+        "expert_missed": moe.log_missed(c.experts, c.experts_per_token)
+        / c.pp
+        * c.expert_hot_ratio
+        * c.expert_routing_share,
         "expert_hot": c.expert_hot_ratio,
         "expert_row_chance": c.expert_row_spread * np.sqrt(c.expert_hot_ratio * c.pp),
         "expert_capacity": c.expert_capacity_ratio,
@@ -144,19 +169,29 @@ def _attention(c: SimpleNamespace) -> dict[str, FloatArray]:
     decode_s = roofline.combine_s(
         roofline.compute_s(flops, c.sixteen_bit_flops_per_s, c.decode_attention_efficiency),
         roofline.memory_s(moved, c.memory_bytes_per_s, c.kv_efficiency),
-        c.overlap_exponent,
+        c.decode_overlap_exponent,
     )
     prefill_s = roofline.compute_s(
         attention.prefill_attention_flops(1.0, 1.0, layers, c.prefill_flops_per_context_token),
         c.sixteen_bit_flops_per_s,
         c.prefill_attention_efficiency,
     )
+    moved_s = roofline.memory_s(
+        attention.prefill_bytes(layers, c.query_values, c.key_values),
+        c.memory_bytes_per_s,
+        c.prefill_memory_efficiency,
+    )
     full = 1.0 - c.windowed_fraction
+    launches = c.pp * c.stage_attention_layers
     return {
         "decode_full": decode_s * full,
         "decode_window": decode_s * c.windowed_fraction,
         "prefill_full": prefill_s * full,
         "prefill_window": prefill_s * c.windowed_fraction,
+        "prefill_token": prefill_s * attention.tiled_context(0.0, c.prefill_half_tokens) + moved_s,
+        "decode_start": launches * c.decode_start_s,
+        "decode_doubling": launches * c.decode_doubling_s,
+        "prefill_start": launches * c.prefill_start_s,
     }
 
 
@@ -164,6 +199,7 @@ def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
     """Element-wise work, sampling, communication and overheads: a constant and slopes."""
     rank = 1.0 / c.attention_dp
     elementwise = operators.elementwise_bytes(rank, c.hidden_size, c.stage_layers, c.elementwise_passes, c.tp)
+    elementwise = elementwise + rank * c.stage_layers * c.scaling_token_bytes / c.tp
     logits = operators.sampling_bytes(rank, c.vocabulary_size, c.logit_passes, c.tp)
     state = attention.state_bytes(rank, c.state_bytes_per_sequence, c.decode_tokens)
     calls = np.where(c.tp > 1, 2.0 * c.stage_layers, 0.0)
@@ -190,6 +226,6 @@ def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
         + hops * handed / c.stage_bytes_per_s,
         "per_sequence": logits_s * c.decode_tokens
         + roofline.memory_s(state, c.memory_bytes_per_s, c.kv_efficiency)
-        + c.sequence_overhead_s * rank,
+        + (c.sequence_overhead_s + c.stage_attention_layers * c.decode_sequence_s) * rank,
         "per_finishing": logits_s,
     }

@@ -66,9 +66,23 @@ def step_parts(
     stage_tokens = (decode_sequences * s.decode_tokens + prefill_tokens) / s.pp
     costs = {
         "attention_projections_s": _gemm(
-            s, tokens, s.attention_params, s.attention_bytes, s.attention_flops_per_s
+            s,
+            tokens,
+            s.attention_params,
+            s.attention_bytes,
+            s.attention_flops_per_s,
+            s.attention_memory_efficiency,
+            s.attention_overlap_exponent,
         ),
-        "mlp_s": _gemm(s, tokens, s.mlp_params, s.mlp_bytes, s.mlp_flops_per_s),
+        "mlp_s": _gemm(
+            s,
+            tokens,
+            s.mlp_params,
+            s.mlp_bytes,
+            s.mlp_flops_per_s,
+            s.mlp_memory_efficiency,
+            s.mlp_overlap_exponent,
+        ),
         "experts_s": _experts(s, stage_tokens),
         "decode_attention_s": _decode_attention(s, sequences, context_tokens),
         "prefill_attention_s": _prefill_attention(s, prompt_tokens, prefill_context_tokens),
@@ -81,6 +95,7 @@ def step_parts(
         + s.moe_layer_overhead_s * s.stage_moe_layers
         + s.step_overhead_s
         + s.sequence_overhead_s * sequences
+        + s.stage_attention_layers * _attention_launches_s(s, sequences, context_tokens, prompt_tokens)
         + s.adapter_kernels * s.kernel_overhead_s
     )
     communication_s = s.pp * (_all_reduce_s(s, tokens) + _exchange_s(s, stage_tokens)) + (
@@ -112,18 +127,27 @@ def _share(s: StepSpecs) -> Floats:
 
 
 def _combined(s: StepSpecs, compute_s: Floats, memory_s: Floats) -> _Cost:
-    return _Cost(roofline.combine_s(compute_s, memory_s, s.overlap_exponent), compute_s, memory_s)
+    return _with(s.overlap_exponent, compute_s, memory_s)
+
+
+def _with(overlap_exponent: FloatArray, compute_s: Floats, memory_s: Floats) -> _Cost:
+    return _Cost(roofline.combine_s(compute_s, memory_s, overlap_exponent), compute_s, memory_s)
 
 
 def _gemm(
-    s: StepSpecs, tokens: Floats, params: FloatArray, weight_bytes: FloatArray, flops_per_s: FloatArray
+    s: StepSpecs,
+    tokens: Floats,
+    params: FloatArray,
+    weight_bytes: FloatArray,
+    flops_per_s: FloatArray,
+    memory_efficiency: FloatArray,
+    overlap_exponent: FloatArray,
 ) -> _Cost:
     work_flops, read_bytes = operators.gemm_work(
         tokens + s.gemm_half_tokens, params / s.tp, weight_bytes / s.tp
     )
-    return _combined(
-        s, work_flops / flops_per_s, roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.memory_efficiency)
-    )
+    memory_s = roofline.memory_s(read_bytes, s.memory_bytes_per_s, memory_efficiency)
+    return _with(overlap_exponent, work_flops / flops_per_s, memory_s)
 
 
 def _experts(s: StepSpecs, stage_tokens: Floats) -> _Cost:
@@ -155,8 +179,8 @@ def _decode_attention(s: StepSpecs, sequences: Floats, context_tokens: Floats) -
         s.decode_flops_per_context_token * s.decode_tokens,
         s.kv_bytes_per_token_layer,
     )
-    cost = _combined(
-        s,
+    cost = _with(
+        s.decode_overlap_exponent,
         roofline.compute_s(work_flops, s.sixteen_bit_flops_per_s, s.decode_attention_efficiency),
         roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.kv_efficiency),
     )
@@ -171,10 +195,15 @@ def _decode_attention(s: StepSpecs, sequences: Floats, context_tokens: Floats) -
 def _prefill_attention(s: StepSpecs, prompt_tokens: Floats, context_tokens: Floats) -> _Cost:
     seen = attention.attended_tokens(context_tokens, s.windowed_fraction, s.window_tokens)
     work_flops = attention.prefill_attention_flops(
-        prompt_tokens, seen, s.stage_attention_layers, s.prefill_flops_per_context_token
+        prompt_tokens,
+        attention.tiled_context(seen, s.prefill_half_tokens),
+        s.stage_attention_layers,
+        s.prefill_flops_per_context_token,
     )
-    time_s = roofline.compute_s(work_flops, s.sixteen_bit_flops_per_s, s.prefill_attention_efficiency)
-    return _Cost(time_s, time_s, 0.0)
+    moved = attention.prefill_bytes(s.stage_attention_layers * prompt_tokens, s.query_values, s.key_values)
+    compute_s = roofline.compute_s(work_flops, s.sixteen_bit_flops_per_s, s.prefill_attention_efficiency)
+    memory_s = roofline.memory_s(moved, s.memory_bytes_per_s, s.prefill_memory_efficiency)
+    return _Cost(compute_s + memory_s, compute_s, memory_s)
 
 
 def _adapters(s: StepSpecs, tokens: Floats, requests: Floats) -> _Cost:
@@ -197,10 +226,10 @@ def _head(s: StepSpecs, sampled_tokens: Floats) -> _Cost:
     work_flops, read_bytes = operators.head_work(
         sampled_tokens + s.gemm_half_tokens, s.vocabulary_size, s.hidden_size, s.tp
     )
-    cost = _combined(
-        s,
+    cost = _with(
+        s.head_overlap_exponent,
         work_flops / s.head_flops_per_s,
-        roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.memory_efficiency),
+        roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.head_memory_efficiency),
     )
     logits = operators.sampling_bytes(sampled_tokens, s.vocabulary_size, s.logit_passes, s.tp)
     sampling_s = roofline.memory_s(logits, s.memory_bytes_per_s)
@@ -209,8 +238,20 @@ def _head(s: StepSpecs, sampled_tokens: Floats) -> _Cost:
 
 def _elementwise(s: StepSpecs, tokens: Floats) -> _Cost:
     moved = operators.elementwise_bytes(tokens, s.hidden_size, s.stage_layers, s.elementwise_passes, s.tp)
-    time_s = roofline.memory_s(moved, s.memory_bytes_per_s)
+    scaled = tokens * s.stage_layers * s.scaling_token_bytes / s.tp
+    time_s = roofline.memory_s(moved + scaled, s.memory_bytes_per_s)
     return _Cost(time_s, 0.0, time_s)
+
+
+def _attention_launches_s(
+    s: StepSpecs, sequences: Floats, context_tokens: Floats, prompt_tokens: Floats
+) -> Floats:
+    """Of one layer: decode attention where sequences decode, prefill attention where there are prompts."""
+    decode_s = attention.decode_start_s(
+        context_tokens, sequences, s.decode_start_s, s.decode_doubling_s, s.decode_sequence_s
+    )
+    prefill_s = s.prefill_start_s * (np.asarray(prompt_tokens) > 0.0)
+    return decode_s * (np.asarray(sequences) > 0.0) + prefill_s
 
 
 def _all_reduce_s(s: StepSpecs, tokens: Floats) -> Floats:

@@ -67,7 +67,13 @@ def _host_times(calibration: Calibration, engine: Engine) -> tuple[float, ...]:
 
 
 def _layer_kernels(table: ConfigurationTable) -> FloatArray:
-    """Kernels of the mean layer, relative to a dense layer with grouped heads."""
+    """Kernels of the mean layer over those of a dense one with grouped heads: alike in all calibrations."""
+    if "layer_kernels" not in table.kept:
+        table.kept["layer_kernels"] = (None, {"layer_kernels": _count_layer_kernels(table)})
+    return table.kept["layer_kernels"][1]["layer_kernels"]
+
+
+def _count_layer_kernels(table: ConfigurationTable) -> FloatArray:
     attention, latent = table.fact("attention_layers"), table.fact("is_mla")
     sparse = np.where(table.fact("sparse_top_k_tokens") > 0, attention, 0.0)
     return np.asarray(

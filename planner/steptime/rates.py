@@ -97,7 +97,12 @@ def architecture_factor(calibration: Calibration, accelerator: Accelerator, name
 
 def optional_engine_parameter(calibration: Calibration, engine: Engine, name: str) -> float:
     """The value of a parameter that only some engines have; else 0."""
-    found = calibration.engines.get(engine.id, {}).get(name)
+    return optional_parameter_of(calibration, engine.id, name)
+
+
+def optional_parameter_of(calibration: Calibration, engine_id: str, name: str) -> float:
+    """The same by the engine's id."""
+    found = calibration.engines.get(engine_id, {}).get(name)
     return 0.0 if found is None else found.value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from planner.physics.arrays import FloatArray, IntArray
 
-_OF_ALL = ("shared_exponent", "has_adapters", "spreads_experts")
+_OF_ALL = ("shared_exponent", "has_launches", "has_adapters", "spreads_experts")
 """Fields that are no columns."""
 
 
@@ -88,13 +88,38 @@ class StepSpecs:
     overlap_exponent: FloatArray
     memory_efficiency: FloatArray
     kv_efficiency: FloatArray
+    attention_overlap_exponent: FloatArray
+    attention_memory_efficiency: FloatArray
+    mlp_overlap_exponent: FloatArray
+    mlp_memory_efficiency: FloatArray
+    head_overlap_exponent: FloatArray
+    head_memory_efficiency: FloatArray
+    """Of dense products by part; those without a part in their name are of experts and adapters."""
+    decode_overlap_exponent: FloatArray
+    decode_start_s: FloatArray
+    """Launch of one layer's decode attention, where launches are counted by operator; else 0."""
+    decode_doubling_s: FloatArray
+    decode_sequence_s: FloatArray
+    prefill_start_s: FloatArray
+    prefill_half_tokens: FloatArray
+    """Tokens that the mean context of a prompt counts more, for tiles (`attention.tiled_context`)."""
+    prefill_memory_efficiency: FloatArray
+    """Share of memory bandwidth that moving queries, keys and outputs reaches; infinite where it is free."""
+    query_values: FloatArray
+    """Queries of one token in a layer on one rank."""
+    key_values: FloatArray
+    """Keys and values of one token of a prompt in a layer on one rank."""
     gemm_half_tokens: FloatArray
     expert_half_tokens: FloatArray
+    expert_routing_share: FloatArray
+    """Tokens that would touch as many experts, if all were chosen evenly, as one token does."""
     expert_row_passes: FloatArray
     """Passes of a GPU over the hidden states of the rows of its experts."""
     decode_attention_efficiency: FloatArray
     prefill_attention_efficiency: FloatArray
     elementwise_passes: FloatArray
+    scaling_token_bytes: FloatArray
+    """What scaling the inputs of one layer's products moves for one token, all ranks together."""
     logit_passes: FloatArray
     exchange_element_bytes: FloatArray
     kernel_overhead_s: FloatArray
@@ -147,7 +172,9 @@ class StepSpecs:
     coefficients: FloatArray
     """The fast path: one row per coefficient (see `coefficients`), one column per configuration."""
     shared_exponent: float | None
-    """The overlap exponent where all configurations share it."""
+    """The overlap exponent where all configurations and parts share it."""
+    has_launches: bool
+    """Some configuration counts launches of attention by operator."""
     has_adapters: bool
     """Some configuration serves adapters."""
     spreads_experts: bool

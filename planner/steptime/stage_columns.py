@@ -106,12 +106,16 @@ def attention_columns(table: ConfigurationTable) -> Columns:
     share = kv_share_per_rank(table.fact("kv_heads"), table.tp)
     bits = table.kv.column(lambda form: float(form.bits))
     values = table.fact("kv_elements_per_token_layer")
+    queries = heads * table.model.column(_query_values)
     state = table.fact("state_bytes_per_sequence") * table.stage_fraction(table.fact("linear_layers"))
     return {
         "windowed_fraction": np.where(top_k > 0, 1.0, windowed),
         "window_tokens": np.where(top_k > 0, top_k, np.where(window > 0, window, NO_WINDOW_TOKENS)),
         "decode_flops_per_context_token": heads * table.fact("decode_attention_flops_per_context_token"),
         "prefill_flops_per_context_token": heads * table.fact("prefill_attention_flops_per_context_token"),
+        "query_values": queries,
+        # A latent cache is expanded to keys and values of every head before prompts attend.
+        "key_values": np.where(table.fact("is_mla") > 0, 2.0 * queries, share * values),
         "kv_bytes_per_token_layer": kv_bytes_per_token(1.0, values, bits, share),
         "state_bytes_per_sequence": state / table.tp,
         "kv_full_bytes_per_token": kv_bytes_per_token(
@@ -122,6 +126,11 @@ def attention_columns(table: ConfigurationTable) -> Columns:
         ),
         "kv_window_tokens": np.maximum(window, NO_WINDOW_TOKENS),
     }
+
+
+def _query_values(model: ModelFacts) -> float:
+    """Queries (or outputs, whichever attention work says) of one token: ``f_p / 4``, all heads."""
+    return model.prefill_attention_flops_per_context_token / 4.0
 
 
 def memory_columns(table: ConfigurationTable) -> Columns:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.physics import moe, roofline
+from planner.physics import attention, moe, roofline
 from planner.physics.arrays import FloatArray, Floats, IntArray
-from planner.steptime.coefficients import ADAPTER_ROWS
+from planner.steptime.coefficients import ADAPTER_ROWS, LAUNCH_ROWS
 from planner.steptime.parts import StepTimes, step_parts
 from planner.steptime.specs import StepSpecs
 
@@ -102,6 +102,7 @@ def _block_s(
         decode_window,
         prefill_full,
         prefill_window,
+        prefill_token,
         attention_token,
         attention_zero,
         attention_memory,
@@ -120,11 +121,14 @@ def _block_s(
         head_row,
         head_zero,
         head_memory,
-        exponents,
+        attention_exponent,
+        mlp_exponent,
+        expert_exponent,
+        head_exponent,
         floor,
         decode_tokens,
-    ) = specs.coefficients[:-ADAPTER_ROWS].take(rows, axis=1)
-    exponent = exponents if specs.shared_exponent is None else specs.shared_exponent
+    ) = specs.coefficients[: -ADAPTER_ROWS - LAUNCH_ROWS].take(rows, axis=1)
+    shared = specs.shared_exponent
     verified = decode_sequences * decode_tokens
     tokens = verified + prefill_tokens
     sampled = verified + finishing_prompts
@@ -141,17 +145,27 @@ def _block_s(
         total_s = total_s + prefill_tokens * (
             prefill_full * prefill_context_tokens
             + prefill_window * np.minimum(prefill_context_tokens, window)
+            + prefill_token
         )
-    for compute_s, memory_s in (
-        (attention_token * tokens + attention_zero, attention_memory),
-        (mlp_token * tokens + mlp_zero, mlp_memory),
-        (expert_token * hottest + expert_touched * touched, expert_memory * touched),
-        (head_row * sampled + head_zero, head_memory),
+    for compute_s, memory_s, own in (
+        (attention_token * tokens + attention_zero, attention_memory, attention_exponent),
+        (mlp_token * tokens + mlp_zero, mlp_memory, mlp_exponent),
+        (expert_token * hottest + expert_touched * touched, expert_memory * touched, expert_exponent),
+        (head_row * sampled + head_zero, head_memory, head_exponent),
     ):
+        exponent = own if shared is None else shared
         total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)
+    if specs.has_launches:
+        start, doubling, prompt_start = specs.coefficients[-ADAPTER_ROWS - LAUNCH_ROWS : -ADAPTER_ROWS].take(
+            rows, axis=1
+        )
+        launch_s = attention.decode_start_s(context_tokens, 0.0, start, doubling, 0.0)
+        total_s = total_s + launch_s * (decode_sequences > 0.0) + prompt_start * (prefill_tokens > 0.0)
     if specs.has_adapters:
         token_s, used_s, read_s, unused = specs.coefficients[-ADAPTER_ROWS:].take(rows, axis=1)
         used = -np.expm1(unused * (decode_sequences + finishing_prompts))
-        total_s = total_s + roofline.combine_s(token_s * tokens + used_s * used, read_s * used, exponent)
+        total_s = total_s + roofline.combine_s(
+            token_s * tokens + used_s * used, read_s * used, expert_exponent
+        )
     result: FloatArray = np.maximum(total_s, floor)
     return result

@@ -46,6 +46,8 @@ class ConfigurationTable:
         self.network_latency_s = _column([c.network_latency_s for c in configurations])
         self.stage_gpus = np.asarray(parallelism.gpus_per_stage(self.tp, self.attention_dp))
         self.expert_shards = np.asarray(parallelism.expert_shards(self.stage_gpus, self.ep))
+        self.kept: dict[object, tuple[object, Columns]] = {}
+        """Columns that outlive a change of the calibration, by what they depend on (and a hold on it)."""
         self.leaves_server = self.spans_servers & (self.stage_gpus > self.node_gpus)
         """The GPUs of a stage are in several servers."""
         spread = (self.ep > 1) & (self.attention_dp > 1)

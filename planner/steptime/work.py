@@ -16,7 +16,9 @@ def routed_experts(s: StepSpecs, stage_tokens: Floats, half_tokens: Floats) -> t
         half_tokens: rows that an expert's product loses to its start (see `moe.routed_rows`).
     """
     touched = moe.hottest_touched(
-        moe.touched_fraction(stage_tokens * s.expert_hot_ratio, s.experts, s.experts_per_token),
+        moe.touched_fraction(
+            stage_tokens * s.expert_hot_ratio * s.expert_routing_share, s.experts, s.experts_per_token
+        ),
         s.expert_hit_spread,
     )
     tokens = moe.hottest_tokens(

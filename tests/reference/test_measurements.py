@@ -95,9 +95,11 @@ def test_left_out_errors_and_intervals_are_recorded(catalog):
         assert record.errors[way]["ttft: all"].p90 <= 0.90
     assert all(0.75 <= share <= 0.85 for share in record.coverage.values())
     steps = [path for path, item in fitted(catalog.calibration) if not path.startswith("compute")]
+    apart = [path for path in steps if "disaggregated" in path]
     first = [path for path in steps if "ttft" in path or "closed_loop" in path]
-    assert len(first) <= 7
-    assert len(steps) - len(first) <= 25
+    assert len(apart) <= 3
+    assert len(set(first) - set(apart)) <= 10
+    assert len(set(steps) - set(first) - set(apart)) <= 25
 
 
 def fitted(calibration):

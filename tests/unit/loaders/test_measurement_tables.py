@@ -6,7 +6,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.loaders.measurement_notes import read_note
-from planner.loaders.measurements import PUBLIC, SERVING, is_legacy, read_measurements
+from planner.loaders.measurements import PUBLIC, SERVING, read_measurements, told_legacy
 
 ROW = {
     "id": "P1",
@@ -111,22 +111,10 @@ def test_other_statements_of_notes():
     assert read_note("benchmark with max_num_seqs 1500").max_running == 1500
 
 
-@pytest.mark.parametrize(
-    ("engine", "version", "old"),
-    [
-        ("TensorRT-LLM", "0.17", True),
-        ("TensorRT-LLM", "1.0 (doc states v1.0 tables)", False),
-        ("TensorRT-LLM", "TensorRT 10.8, CUDA 12.8", True),
-        ("vLLM", "0.6.3", True),
-        ("vLLM", "v0.11.0", False),
-        ("vLLM", "vLLM 0.4.3+rocm614, PyTorch 2.3.0", True),
-        ("SGLang", "v0.5.3", False),
-        ("vLLM", "nightly-5b8c30d62b754b57", False),
-        ("", "", True),
-    ],
-)
-def test_generations_of_engines(engine, version, old):
-    assert is_legacy(engine, version) is old
+def test_what_tells_of_a_generation_beside_the_version():
+    """A release of TensorRT-LLM's compiled engine."""
+    assert told_legacy("TensorRT 10.8, CUDA 12.8")
+    assert told_legacy("0.17") is None
 
 
 def test_every_fault_at_once_with_its_line(tmp_path):

@@ -50,3 +50,11 @@ def test_two_in_a_step_share_its_fixed_part():
     shared = {"most_prompts": np.array([4.0]), "full_service_s": np.array([0.2])}
     found = loop(1e4, servers=1e4 / 2, think=1e-9, **shared)
     assert found.wait_s[0] == pytest.approx(0.5 + 2 * 0.3, rel=0.01)
+
+
+def test_full_decode_workers_pass_on_what_they_end():
+    """60 places and 4 s an answer: 15 a second, whatever the servers could do."""
+    found = loop(1000.0, servers=1000.0, most_decoding=60.0)
+    assert found.rate_rps[0] == pytest.approx(15.0)
+    assert found.wait_s[0] == pytest.approx(1000.0 / 15.0 - 4.0)
+    assert loop(16.0, most_decoding=60.0).wait_s[0] == pytest.approx(loop(16.0).wait_s[0])

@@ -1,0 +1,107 @@
+"""Measured operators of a calibration: which of them an accelerator, an engine and a format use.
+
+They stand for engines whose overheads are counted in launches (``launch_factor`` in the calibration) on
+architectures with measured operators. Others have the shares and overheads of the calibration for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from planner.physics.arrays import Floats
+from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
+from planner.schema.facts import ModelFacts
+from planner.steptime import rates
+
+LAUNCH_FACTOR = "launch_factor"
+"""Number of an engine: its launches over those of the same kernels measured one by one."""
+SIXTEEN_BIT_PRODUCT = "gemm.bf16"
+SMALL_KERNEL = "kernel.small"
+UNPACKED = "mxfp4"
+"""Measured with 16-bit activations, whatever the matrix units could; with 8-bit ones it is ``mxfp4-fp8``."""
+Numbers = Mapping[str, float]
+
+
+def architecture_names(accelerator: Accelerator) -> tuple[str, str]:
+    """Keys under which the calibration may list an architecture, the more exact one first.
+
+    Accelerators of one architecture with another major compute capability run other kernels.
+    """
+    major = accelerator.compute_capability.split(".")[0]
+    return (
+        f"{accelerator.architecture}-{major}" if major else accelerator.architecture,
+        accelerator.architecture,
+    )
+
+
+def measured_operators(calibration: Calibration, accelerator: Accelerator) -> Mapping[str, Numbers] | None:
+    """Operators of the accelerator's architecture: of its compute capability, else of the first listed."""
+    tables = calibration.operators
+    exact, architecture = architecture_names(accelerator)
+    near = (name for name in tables if name.split("-")[0] == architecture)
+    return tables.get(exact) or tables.get(next(near, ""))
+
+
+def uses_operators(calibration: Calibration, accelerator: Accelerator, engine: Engine) -> bool:
+    """Whether measured operators stand for an engine on an accelerator."""
+    launched = LAUNCH_FACTOR in calibration.engines.get(engine.id, {})
+    return launched and measured_operators(calibration, accelerator) is not None
+
+
+def product_name(form: NumberFormat, model: ModelFacts) -> str:
+    """Name of the operator that multiplies weights of a format."""
+    dense = form.id if form.sparse is None else form.sparse.dense
+    return f"gemm.{dense}{rates.BLOCK_SCALED if rates.block_scaled(model, form) else ''}"
+
+
+def product_start_us(
+    operators: Mapping[str, Numbers], model: ModelFacts, form: NumberFormat, engine: Engine, narrow: bool
+) -> float:
+    """Launch of one product with what scales its inputs.
+
+    Tables of narrow products hold the scaling. Where an engine fuses it into the kernel before, the launch is
+    that of 16-bit products; scales a block stay a kernel of their own.
+    """
+    sixteen = operators[SIXTEEN_BIT_PRODUCT]
+    fused = engine.supports.fused_scaling and not rates.block_scaled(model, form)
+    if form.rate in rates.EIGHT_BIT and narrow and fused:
+        return sixteen["start_us"]
+    return operators.get(product_name(form, model), sixteen)["start_us"]
+
+
+def experts_name(operators: Mapping[str, Numbers], form: NumberFormat, in_blocks: bool) -> str:
+    """Name of the operator that multiplies routed experts of a format; with activations in 8 bits first.
+
+    A format without an entry is taken like its own with a scale a block, and at last like 16 bit.
+    """
+    dense = form.id if form.sparse is None else form.sparse.dense
+    blocks = dense + rates.BLOCK_SCALED
+    tried = [blocks, dense] if in_blocks else [f"{dense}-fp8", dense, blocks]
+    return next((name for name in tried if f"moe.{name}" in operators), rates.SIXTEEN_BIT)
+
+
+def of_format(operators: Mapping[str, Numbers], operator: str, form: str) -> Numbers:
+    """Numbers of an operator in a format, else in 16 bit."""
+    return operators.get(f"{operator}.{form}") or operators[f"{operator}.bf16"]
+
+
+def own_start_us(numbers: Numbers, engine: Engine) -> float:
+    """Launch of an engine's own kernel; of the quickest where it was not measured.
+
+    A generation of an engine (``sglang-legacy``) has the kernels of the engine.
+    """
+    own = (
+        value for name, value in numbers.items() if "/" in name and engine.id.startswith(name.split("/")[1])
+    )
+    return next(own, numbers["start_us"])
+
+
+def head_share(head_dim: Floats, numbers: Mapping[str, Floats]) -> Floats:
+    """Reachable share with heads of a size over that with 128 values, straight between the measured sizes."""
+    low, high = (np.asarray(numbers.get(name, 1.0)) for name in ("head_64", "head_256"))
+    doublings = np.log2(np.asarray(head_dim, dtype=np.float64) / 128.0)
+    below, above = np.clip(-doublings, 0.0, 1.0), np.clip(doublings, 0.0, 1.0)
+    share: Floats = 1.0 + below * (low - 1.0) + above * (high - 1.0)
+    return share

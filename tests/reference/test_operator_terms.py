@@ -1,0 +1,65 @@
+"""Terms of a step against public times of single operators: no fit to whole runs can hide a factor in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.calibration.fit_operators import fitted_half
+from planner.calibration.operator_rows import operator_rows
+from planner.calibration.operator_terms import predicted_s
+from planner.loaders.catalog import load_catalog
+from planner.loaders.operator_tables import read_operator_table
+
+FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "facts" / "operators"
+LIMITS = {
+    "gemm": 0.12,
+    "decode_attention": 0.10,
+    "prefill_attention": 0.20,
+    "mla_decode": 0.12,
+    "mla_prefill": 0.20,
+    "moe": 0.20,
+}
+"""Operator -> median error over all architectures and formats."""
+PRESENT = ("hopper-9", "blackwell-10")
+"""Architectures of which no format may be worse than half again as much."""
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    return load_catalog()
+
+
+@pytest.fixture(scope="module", params=sorted(LIMITS))
+def errors(request, catalog):
+    """Errors of the shapes that were not fitted, by architecture and format."""
+    path = FOLDER / f"{request.param}.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there: measured operators are kept beside the repository")
+    found = {}
+    for (architecture, name), every in operator_rows(read_operator_table(path), catalog).items():
+        numbers = catalog.calibration.operators.get(architecture, {}).get(name)
+        if numbers is not None:
+            rows = every.chosen()
+            rows = rows.take(~fitted_half(rows))
+            found[architecture, name] = predicted_s(rows, numbers) / rows.measured_s - 1.0
+    return request.param, found
+
+
+def test_median_error_of_shapes_that_were_not_fitted(errors):
+    operator, found = errors
+    assert np.median(np.abs(np.concatenate(list(found.values())))) <= LIMITS[operator]
+
+
+def test_no_format_of_present_accelerators_is_far_off(errors):
+    operator, found = errors
+    medians = {key: np.median(np.abs(one)) for key, one in found.items() if key[0] in PRESENT}
+    assert medians
+    assert not {key: one for key, one in medians.items() if one > 1.5 * LIMITS[operator]}
+
+
+def test_no_operator_is_biased(errors):
+    _, found = errors
+    assert abs(np.median(np.concatenate(list(found.values())))) <= 0.03
