@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
 
@@ -29,13 +32,28 @@ class LinearAttention(Noun):
     """Weights of one linear layer's token mixer."""
 
 
+class SlidingHeads(Noun):
+    """KV heads of the layers that keep a window, where they are not those of the full layers (Gemma 4)."""
+
+    kv_heads: Positive
+    head_dim: Positive
+
+
 class Attention(Noun):
-    """Attention of the decoder layers."""
+    """Attention of the decoder layers; heads are those of the layers that keep every token."""
 
     kind: Literal["mha", "gqa", "mqa", "mla"]
     query_heads: Positive
     kv_heads: Positive
     head_dim: Positive
+    v_head_dim: Positive | None = None
+    """Size of one head of the values, where it is not that of queries and keys (MiMo-V2)."""
+    shared_kv: Literal["none", "projection", "cache"] = "none"
+    """Full layers project keys and values together (Gemma 4); or all layers also cache them as one vector."""
+    tokens_per_entry: Positive = 1
+    """Tokens that full layers merge into one entry of the cache."""
+    params_per_layer: Positive | None = None
+    """Weights of one layer, where the fields here do not give them."""
     qkv_bias: bool = False
     output_bias: bool = False
     qk_norm: Literal["none", "per-head-dim", "per-head"] = "none"
@@ -44,15 +62,27 @@ class Attention(Noun):
     """A gate on the attention output, projected beside the queries and as wide as they are."""
     sinks: bool = False
     """One learned attention sink per query head."""
+    sliding_sinks: bool = False
+    """The same on layers that keep a window only."""
     full_layers: Count
     """Layers that keep every token."""
     sliding_layers: Count = 0
     """Layers that keep a window of tokens."""
+    sliding_heads: SlidingHeads | None = None
     window_tokens: Positive | None = None
     sparse_top_k_tokens: Positive | None = None
     """Sparse attention: tokens read per decode step (all are kept)."""
+    sparse_layers: Positive | None = None
+    """Full layers that read so few; absent: all of them."""
     mla: MlaShape | None = None
     linear: LinearAttention | None = None
+
+    @model_validator(mode="after")
+    def _windows_have_a_size(self) -> Attention:
+        if self.sliding_layers and self.window_tokens is None:
+            found = {"found": "sliding_layers without window_tokens", "expected": "both", "maybe": ""}
+            raise PydanticCustomError("window", "no size of the window", found)
+        return self
 
 
 class Mlp(Noun):
@@ -71,6 +101,8 @@ class Moe(Noun):
     experts: Positive
     experts_per_token: Positive
     expert_intermediate_size: Positive
+    latent_size: Positive | None = None
+    """Experts work on a projection of the hidden state of this size, one for all of a layer (Nemotron 3)."""
     shared_intermediate_size: Count = 0
     """All shared experts together."""
     gated: bool = True

@@ -65,10 +65,8 @@ def weight_parts(
     Each expert is cut over ``expert_shards`` GPUs, and padded on every one of them.
     """
     bits, attention_bits = float(weights.bits), float((attention or weights).bits)
-    mixers = facts.attention_layers * facts.attention_params_per_layer
-    mixers += facts.linear_layers * facts.linear_params_per_layer
     return WeightParts(
-        attention_bytes=_stored(mixers, attention_bits),
+        attention_bytes=_stored(facts.mixer_params, attention_bits),
         dense_mlp_bytes=_stored(facts.dense_layers * facts.dense_mlp_params_per_layer, bits),
         routed_bytes=facts.moe_layers * facts.experts * expert_bytes(facts, weights, expert_shards),
         shared_bytes=_stored(facts.moe_layers * facts.shared_params_per_moe_layer, bits),
@@ -104,11 +102,14 @@ def kv_bytes_per_token(facts: ModelFacts, bits: Decimal | float, tp: int = 1) ->
     KV heads are replicated where ``tp`` exceeds them; the latent of MLA is kept whole on every rank.
     """
     share = bytes_of.kv_share_per_rank(facts.kv_heads, tp)
-    values = facts.kv_elements_per_token_layer
-    return KvBytesPerToken(
-        float(bytes_of.kv_bytes_per_token(facts.attention_layers, values, float(bits), share)),
-        float(bytes_of.kv_bytes_per_token(facts.full_layers, values, float(bits), share)),
+    share_sliding = bytes_of.kv_share_per_rank(facts.sliding_kv_heads or facts.kv_heads, tp)
+    full = bytes_of.kv_bytes_per_token(
+        facts.full_layers, facts.kv_elements_per_token_layer, float(bits), share
     )
+    sliding = bytes_of.kv_bytes_per_token(
+        facts.sliding_layers, facts.sliding_elements, float(bits), share_sliding
+    )
+    return KvBytesPerToken(float(full + sliding), float(full))
 
 
 def _stored(values: int, bits: float) -> float:
