@@ -100,7 +100,7 @@ class _Reader:
         self.catalog = catalog
         self.calibration = calibration
         self.judgement = catalog.find("judgement", "measurements").parameters
-        self.formats = {form.id: form for form in catalog.number_formats}
+        self.formats = catalog.formats
         self._facts: dict[str, ModelFacts] = {}
         self._engines: dict[tuple[str, bool, float, int, float], Engine] = {}
 

@@ -235,6 +235,9 @@ def attention_format(
     model: ModelFacts, weights: NumberFormat, find: Callable[[str], NumberFormat | None]
 ) -> NumberFormat:
     """Format of the attention weights: mixture-of-experts checkpoints in 4 bits often keep 16."""
+    own = weights.part("attention")
+    if own is not None:
+        return own
     if model.moe_layers and weights.moe_attention_format:
         return find(weights.moe_attention_format) or weights
     return weights

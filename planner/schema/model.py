@@ -152,13 +152,27 @@ class PublishedCounts(Noun):
     source: Source
 
 
+class Checkpoint(Noun):
+    """Published checkpoints of one architecture in one format."""
+
+    format: str
+    scales: Literal["row", "block"] | None = None
+    """Scales of FP8, where they are not those of the model's own FP8 checkpoint."""
+    ids: tuple[str, ...]
+    source: Source = "ids"
+
+
 class Model(CatalogEntry):
     """A language model."""
 
     kind: Literal["model"] = "model"
     family: str
-    native_format: Literal["bf16", "fp8", "int8", "mxfp4", "int4", "nvfp4"]
+    native_format: str
     """Format of the published checkpoint."""
+    quantized_from: str | None = None
+    """Format of the model itself, where this is a checkpoint that somebody made narrower."""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """Checkpoints in other formats: their names mean this model in that format."""
     fp8_scales: Literal["row", "block"] = "row"
     """Scales of the FP8 checkpoint: one a tensor or row, or one a block of weights (128 x 128)."""
     max_context_tokens: Positive
@@ -167,3 +181,17 @@ class Model(CatalogEntry):
     """The publisher's count of active parameters leaves out the input embedding (gpt-oss)."""
     shape: ModelShape
     vision: Vision | None = None
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Aliases and the names of all checkpoints."""
+        return (*self.aliases, *(name for item in self.checkpoints for name in item.ids))
+
+    def stored_as(self, form: str, scales: Literal["row", "block"] | None = None) -> Model:
+        """The same model as a checkpoint in a format."""
+        if form == self.native_format and scales in (None, self.fp8_scales):
+            return self
+        own = None if form == self.native_format else self.quantized_from or self.native_format
+        return self.model_copy(
+            update={"native_format": form, "fp8_scales": scales or self.fp8_scales, "quantized_from": own}
+        )

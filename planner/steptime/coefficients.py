@@ -86,7 +86,7 @@ def _gemms(c: SimpleNamespace) -> dict[str, FloatArray]:
     rows: dict[str, FloatArray] = {}
     rate = c.memory_bytes_per_s * c.memory_efficiency
     head_params = c.vocabulary_size * c.hidden_size
-    head_bytes = operators.BYTES_PER_ACTIVATION * head_params
+    head_bytes = c.head_value_bytes * head_params
     for name, unit, params, weight_bytes, flops_per_s in (
         ("attention", "token", c.attention_params, c.attention_bytes, c.attention_flops_per_s),
         ("mlp", "token", c.mlp_params, c.mlp_bytes, c.mlp_flops_per_s),

@@ -6,12 +6,12 @@ import numpy as np
 
 from planner.physics import attention as attention_of
 from planner.physics import memory, parallelism
-from planner.physics.weights import kv_bytes_per_token, kv_share_per_rank
+from planner.physics.weights import BITS_PER_BYTE, kv_bytes_per_token, kv_share_per_rank
 from planner.schema.catalog import NumberFormat
 from planner.schema.facts import ModelFacts
 from planner.steptime.interning import Numbers, by_distinct
 from planner.steptime.table import Columns, ConfigurationTable
-from planner.steptime.weights import weight_parts
+from planner.steptime.weights import head_bits, weight_parts
 
 NO_WINDOW_TOKENS = 1.0
 """Stands where no layer has a window; the share of such layers is 0."""
@@ -60,6 +60,7 @@ def weight_columns(table: ConfigurationTable) -> Columns:
             + table.fact("other_params") / table.pp
         ),
         "mlp_bytes": mlp_bytes + moe_share * router,
+        "head_value_bytes": table.weights.column(lambda form: head_bits(form) / BITS_PER_BYTE),
         "layer_experts_bytes": routed / np.maximum(table.fact("moe_layers"), 1.0),
         "weight_bytes": (mixer * attention + mlp_bytes + ends) / table.tp
         + moe_share * held * routed / table.expert_shards
@@ -102,7 +103,7 @@ def attention_columns(table: ConfigurationTable) -> Columns:
     share_sliding = kv_share_per_rank(
         table.model.column(lambda m: m.sliding_kv_heads or m.kv_heads), table.tp
     )
-    bits = table.kv.column(lambda form: float(form.bits))
+    bits = table.kv.column(lambda form: float(form.cache_bits))
     values = table.fact("kv_elements_per_token_layer")
     state = table.fact("state_bytes_per_sequence") * table.stage_fraction(table.fact("linear_layers"))
     return {
