@@ -62,7 +62,8 @@ def attributes(
             for item, known in zip(items, supports, strict=True)
         ),
         "vendor_supported": _flags(
-            item.accelerator.vendor in known.vendors for item, known in zip(items, supports, strict=True)
+            item.accelerator.vendor in known.vendors and item.accelerator.architecture not in known.without
+            for item, known in zip(items, supports, strict=True)
         ),
         "attention_dp_supported": _flags(known.attention_dp for known in supports),
         "pipeline_supported": _flags(known.pipeline for known in supports),

@@ -99,6 +99,8 @@ class EngineSupport(Noun):
     kv: tuple[str, ...]
     only_on: dict[str, tuple[str, ...]] = {}
     """Formats whose kernels exist for some architectures only, as weights and as cache."""
+    without: tuple[str, ...] = ()
+    """Architectures of these vendors on which it does not run."""
     attention_dp: bool
     pipeline: bool
     lora: bool

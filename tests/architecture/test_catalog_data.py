@@ -281,6 +281,29 @@ def test_accelerators_by_their_short_names(catalog, name):
     assert float(accelerator.memory.bandwidth) == pytest.approx(gigabytes_per_s * 1e9)
 
 
+@pytest.mark.parametrize("table", ["accelerators.csv", "accelerators_more.csv"])
+def test_accelerators_agree_with_the_list(catalog, table):
+    for row in shared_rows(f"facts/{table}"):
+        if row["name"] == "MI250X":
+            continue  # one of its two dies is a device of its own
+        found = catalog.accelerator(row["name"])
+        assert found is not None, row["name"]
+        assert float(found.memory.bandwidth) == pytest.approx(float(row["mem_bw_gb_s"]) * 1e9), row["name"]
+        assert float(found.compute.bf16) == pytest.approx(float(row["bf16_tflops"]) * 1e12), row["name"]
+        if row["memory_mib_reported"]:
+            assert found.memory.reported == int(row["memory_mib_reported"]) * 2**20, row["name"]
+
+
+def test_engines_that_left_a_generation_behind_say_so(catalog):
+    v100 = catalog.accelerator("v100").architecture
+    assert v100 in catalog.engine("sglang").supports.without
+    assert v100 not in catalog.engine("vllm").supports.without
+    loads = catalog.engine("vllm").supports.loads
+    assert not loads(catalog.number_format("awq"), v100)
+    assert loads(catalog.number_format("gptq"), v100)
+    assert not loads(catalog.number_format("gptq+attention=awq"), v100)
+
+
 def test_links_are_one_way(catalog):
     one_way = {"h100-sxm": "450e9", "a100-sxm": "300e9", "b200": "900e9", "mi300x": "448e9"}
     for name, rate in one_way.items():
