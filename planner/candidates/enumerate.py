@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from planner.schema.candidates import AllowedFormat, BoolArray, Candidates, IntA
 from planner.schema.catalog import NumberFormat
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
+from planner.steptime.quality import exceeds, quality_loss
 from planner.steptime.splitting import heads_divide
 
 __all__ = ["Holds", "Space", "attention_format", "enumerate_candidates", "heads_divide"]
@@ -150,6 +152,7 @@ class _Builder:
             ),
             structural={
                 "precision": _not(self.allowed),
+                "max-quality-loss": _lossy(self.configurations, self.space.max_quality_loss),
                 "divisibility": _not(self.divides),
                 "interconnect": _not(self.within),
             },
@@ -251,6 +254,18 @@ def _linked(lot: Lot, layout: Layout) -> bool:
 
 def _not(bits: Sequence[bool]) -> BoolArray:
     return ~np.array(bits, dtype=bool)
+
+
+def _lossy(items: Sequence[Configuration], most: Decimal | None) -> BoolArray:
+    """Configurations whose formats cost more quality than the problem takes, by what is published."""
+    if most is None:
+        return np.zeros(len(items), dtype=bool)
+    known: dict[tuple[str, str], bool] = {}
+    for item in items:
+        pair = (item.weights.id, item.kv.id)
+        if pair not in known:
+            known[pair] = exceeds(quality_loss(item.model, item.weights, item.kv), most)
+    return np.array([known[item.weights.id, item.kv.id] for item in items], dtype=bool)
 
 
 def _part_of_server(lot: Lot) -> bool:

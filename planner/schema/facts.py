@@ -77,6 +77,8 @@ class ModelFacts:
     """Cached values of a layer that keeps a window; 0 where they are those of a full one."""
     sparse_layers: int = 0
     """Layers that read the top k of their tokens; 0: all, where there is a top k."""
+    own_format: str = ""
+    """Format in which the model itself is published, whatever checkpoint is meant."""
     fp8_block_scales: bool = False
     """FP8 weights have a scale a block: products rescale as they add up, and activations are scaled as
     they come."""

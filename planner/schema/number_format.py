@@ -32,6 +32,17 @@ class StructuredSparsity(Noun):
     source: Source
 
 
+class QualityLoss(Noun):
+    """What a publication says that a format costs in quality."""
+
+    of: Literal["weights", "kv"] = "weights"
+    tasks: str
+    """Kind of task, and the models that were measured."""
+    loss: Share
+    """Of the score of the wider format, or added to its perplexity; the upper end of a published range."""
+    source: Source
+
+
 class NumberFormat(CatalogEntry):
     """A format of weights or of the KV cache."""
 
@@ -60,6 +71,8 @@ class NumberFormat(CatalogEntry):
     """How names of published checkpoints in this format end."""
     parts: dict[Part, str] = {}
     """Parts that a checkpoint keeps in another format: part -> format."""
+    quality: tuple[QualityLoss, ...] = ()
+    """Published losses of quality against 16 bit; none: no figure was published."""
     expert_multiple: Positive = 1
     """Expert matrices are padded along one side to a multiple of this."""
     sparse: StructuredSparsity | None = None
@@ -68,6 +81,10 @@ class NumberFormat(CatalogEntry):
     """Format of the attention weights in mixture-of-experts checkpoints of this format, if another one."""
     source: Source
     _of_parts: dict[Part, NumberFormat] = PrivateAttr(default_factory=dict)
+
+    def losses_of(self, side: Literal["weights", "kv"]) -> tuple[QualityLoss, ...]:
+        """Published losses as weights or as cache."""
+        return tuple(loss for loss in self.quality if loss.of == side)
 
     @property
     def cache_bits(self) -> Decimal:

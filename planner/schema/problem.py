@@ -219,6 +219,9 @@ class Workload(Noun):
     """Latency limits."""
     precision: Precision = Precision()
     """Formats that the quality target allows."""
+    max_quality_loss: Share | None = None
+    """Largest loss of quality that its number formats may cost by what is published of them, weights and
+    cache added; formats without a published figure are then left out. Default: no limit."""
     prefix_cache_hit: Share = Decimal(0)
     """Share of prompt tokens found in the prefix cache, whatever the number of replicas."""
     prefix_cache: PrefixCache | None = None

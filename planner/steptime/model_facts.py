@@ -82,6 +82,7 @@ def model_facts(model: Model) -> ModelFacts:
         params_active_excl_input_embedding=worked,
         max_context_tokens=model.max_context_tokens,
         native_format=model.native_format,
+        own_format=model.quantized_from or model.native_format,
         family=model.family,
         query_key_norm=attention.qk_norm != "none",
         sliding_params_per_layer=sliding_params if sliding_params != attention_params else 0,
