@@ -15,7 +15,7 @@ from planner.schema.candidates import AllowedFormat, BoolArray, Candidates, IntA
 from planner.schema.catalog import NumberFormat
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
-from planner.steptime.quality import exceeds, quality_loss
+from planner.steptime.quality import exceeds, quality_losses
 from planner.steptime.splitting import heads_divide
 
 __all__ = ["Holds", "Space", "attention_format", "enumerate_candidates", "heads_divide"]
@@ -260,12 +260,7 @@ def _lossy(items: Sequence[Configuration], most: Decimal | None) -> BoolArray:
     """Configurations whose formats cost more quality than the problem takes, by what is published."""
     if most is None:
         return np.zeros(len(items), dtype=bool)
-    known: dict[tuple[str, str], bool] = {}
-    for item in items:
-        pair = (item.weights.id, item.kv.id)
-        if pair not in known:
-            known[pair] = exceeds(quality_loss(item.model, item.weights, item.kv), most)
-    return np.array([known[item.weights.id, item.kv.id] for item in items], dtype=bool)
+    return np.array([exceeds(loss, most) for loss in quality_losses(items)], dtype=bool)
 
 
 def _part_of_server(lot: Lot) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from planner.schema.candidates import Verdict
 from planner.schema.evaluation import Evaluation
-from planner.steptime.quality import quality_loss
+from planner.steptime.quality import NOTHING, quality_losses
 
 
 class QualityConstraint:
@@ -22,9 +22,7 @@ class QualityConstraint:
         items = evaluation.candidates.configurations
         violated = evaluation.candidates.structural["max-quality-loss"]
         most = evaluation.workload.max_quality_loss
-        losses = [
-            quality_loss(item.model, item.weights, item.kv) if most is not None else 0 for item in items
-        ]
+        losses = quality_losses(items) if most is not None else [NOTHING] * len(items)
         return Verdict(
             id=f"{self.id}:{evaluation.workload.name}",
             title=self.title,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from planner.schema.catalog import NumberFormat
+from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
 from planner.schema.number_format import QualityLoss
 
@@ -39,6 +40,13 @@ def quality_loss(model: ModelFacts, weights: NumberFormat, kv: NumberFormat) -> 
     if any(losses is None for losses in found):
         return None
     return sum((max((one.loss for one in losses), default=NOTHING) for losses in found if losses), NOTHING)
+
+
+def quality_losses(items: Sequence[Configuration]) -> list[Decimal | None]:
+    """Of configurations of one model; formats are looked at once."""
+    known = {(item.weights.id, item.kv.id): item for item in items}
+    found = {pair: quality_loss(item.model, item.weights, item.kv) for pair, item in known.items()}
+    return [found[item.weights.id, item.kv.id] for item in items]
 
 
 def exceeds(loss: Decimal | None, most: Decimal | None) -> bool:

@@ -1,9 +1,14 @@
 """What formats may cost in quality: feasible when, infeasible when; published figures and what has none."""
 
+from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
+from candidate_samples import evaluation
+from step_samples import configuration
 
+from planner.constraints.quality import QualityConstraint
 from planner.loaders.catalog import load_catalog
 from planner.steptime.model_facts import model_facts
 from planner.steptime.quality import cache_losses, exceeds, quality_loss, weights_losses
@@ -37,6 +42,35 @@ def loss(model, weights, kv="bf16"):
 )
 def test_the_loss_is_the_largest_published_one(model, weights, kv, lost):
     assert loss(model, weights, kv) == (None if lost is None else Decimal(lost))
+
+
+def check(most, *formats):
+    """Candidates with these weights, judged by a limit."""
+    bf16 = CATALOG.number_format("bf16")
+    model = model_facts(CATALOG.model("llama-3.1-8b"))
+    items = [configuration(model=model, weights=CATALOG.number_format(name), kv=bf16) for name in formats]
+    lossy = np.array([exceeds(quality_loss(item.model, item.weights, item.kv), most) for item in items])
+    given = evaluation(tuple(items), structural={"max-quality-loss": lossy})
+    workload = given.workload.model_copy(update={"max_quality_loss": most})
+    return QualityConstraint().check(replace(given, workload=workload))
+
+
+def test_feasible_when_the_published_loss_is_at_most_the_limit():
+    verdict = check(Decimal("0.03"), "bf16", "fp8", "int8")
+    assert verdict.id == "max-quality-loss:chat"
+    assert not verdict.violated.any()
+    assert verdict.value.tolist() == [0.0, 0.0, 0.03]
+    assert verdict.limit.tolist() == [0.03] * 3
+
+
+def test_infeasible_when_it_is_larger_or_nobody_published_one():
+    verdict = check(Decimal("0.02"), "fp8", "int8", "mxfp4")
+    assert verdict.violated.tolist() == [False, True, True]
+    assert verdict.value.tolist() == [0.0, 0.03, 1.0]
+
+
+def test_without_a_limit_everything_is_allowed():
+    assert not check(None, "int8", "mxfp4").violated.any()
 
 
 def test_equal_to_the_limit_is_allowed_and_no_figure_never_is():

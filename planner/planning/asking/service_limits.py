@@ -14,7 +14,7 @@ from planner.schema.problem import Problem, Workload
 from planner.schema.reasons import NamedLimit
 from planner.schema.slo import METRICS, Slo
 from planner.schema.workers import WorkerRow, WorkerTable
-from planner.steptime.quality import quality_loss
+from planner.steptime.quality import quality_losses
 
 _TITLES = {constraint.id: constraint.title for constraint in CANDIDATE_CONSTRAINTS}
 
@@ -55,8 +55,7 @@ def _quality(workload: Workload, candidates: Candidates) -> Iterator[NamedLimit]
     most = workload.max_quality_loss
     if most is None or not candidates.structural["max-quality-loss"].any():
         return
-    items = {(item.weights.id, item.kv.id): item for item in candidates.configurations}.values()
-    losses = [quality_loss(item.model, item.weights, item.kv) for item in items]
+    losses = quality_losses(candidates.configurations)
     yield NamedLimit(
         id=f"max-quality-loss:{workload.name}",
         kind="quality",

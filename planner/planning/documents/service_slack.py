@@ -9,7 +9,7 @@ from planner.planning.documents.pool_document import PoolCase, fit_of
 from planner.planning.workload.case import Case
 from planner.schema.plan import ConstraintState, Pool
 from planner.schema.slo import METRICS
-from planner.steptime.quality import quality_loss
+from planner.steptime.quality import quality_losses
 
 _MARGIN = 1e-9
 
@@ -94,8 +94,7 @@ def _quality_state(case: Case, mine: Sequence[PoolCase]) -> list[ConstraintState
     if most is None or not mine:
         return []
     items = [item.evaluated.evaluation.candidates.configurations[item.placed.configuration] for item in mine]
-    losses = [quality_loss(item.model, item.weights, item.kv) for item in items]
-    value = max(1.0 if loss is None else float(loss) for loss in losses)
+    value = max(1.0 if loss is None else float(loss) for loss in quality_losses(items))
     return [
         ConstraintState(
             id=f"max-quality-loss:{case.workload.name}",
