@@ -247,9 +247,10 @@ def attention_format(
 
 
 def _linked(lot: Lot, layout: Layout) -> bool:
-    """The catalog knows how the GPUs of a stage reach each other."""
+    """The catalog knows how the GPUs of a stage, and its stages, reach each other."""
     known = lot.accelerator.host.pcie_one_way is not None or lot.accelerator.link.measured_all_reduce
-    return min(layout.group, lot.group_limit_gpus) <= lot.link_gpus or bool(known)
+    inside = min(layout.group, lot.group_limit_gpus) <= lot.link_gpus
+    return bool(known) or (inside and (layout.pp == 1 or lot.accelerator.link.one_way is not None))
 
 
 def _not(bits: Sequence[bool]) -> BoolArray:
