@@ -56,11 +56,16 @@ def attributes(
         "kv_bits": _numbers(item.kv.nominal_bits for item in items),
         "weights_native": _flags(weights_native(item) for item in items),
         "weights_supported": _flags(
-            item.weights.id in known.weights for item, known in zip(items, supports, strict=True)
+            known.loads(item.weights, item.accelerator.architecture)
+            for item, known in zip(items, supports, strict=True)
         ),
-        "kv_supported": _flags(item.kv.id in known.kv for item, known in zip(items, supports, strict=True)),
+        "kv_supported": _flags(
+            known.keeps(item.kv, item.accelerator.architecture)
+            for item, known in zip(items, supports, strict=True)
+        ),
         "vendor_supported": _flags(
-            item.accelerator.vendor in known.vendors for item, known in zip(items, supports, strict=True)
+            item.accelerator.vendor in known.vendors and item.accelerator.architecture not in known.without
+            for item, known in zip(items, supports, strict=True)
         ),
         "attention_dp_supported": _flags(known.attention_dp for known in supports),
         "pipeline_supported": _flags(known.pipeline for known in supports),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from planner.schema.candidates import AllowedFormat, BoolArray, Candidates, IntA
 from planner.schema.catalog import NumberFormat
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
+from planner.steptime.quality import exceeds, quality_losses
 from planner.steptime.splitting import heads_divide
 
 __all__ = ["Holds", "Space", "attention_format", "enumerate_candidates", "heads_divide"]
@@ -159,6 +161,7 @@ class _Builder:
             ),
             structural={
                 "precision": _not(self.allowed),
+                "max-quality-loss": _lossy(self.configurations, self.space.max_quality_loss),
                 "divisibility": _not(self.divides),
                 "interconnect": _not(self.within),
             },
@@ -244,19 +247,30 @@ def attention_format(
     model: ModelFacts, weights: NumberFormat, find: Callable[[str], NumberFormat | None]
 ) -> NumberFormat:
     """Format of the attention weights: mixture-of-experts checkpoints in 4 bits often keep 16."""
+    own = weights.part("attention")
+    if own is not None:
+        return own
     if model.moe_layers and weights.moe_attention_format:
         return find(weights.moe_attention_format) or weights
     return weights
 
 
 def _linked(lot: Lot, layout: Layout) -> bool:
-    """The catalog knows how the GPUs of a stage reach each other."""
+    """The catalog knows how the GPUs of a stage, and its stages, reach each other."""
     known = lot.accelerator.host.pcie_one_way is not None or lot.accelerator.link.measured_all_reduce
-    return min(layout.group, lot.group_limit_gpus) <= lot.link_gpus or bool(known)
+    inside = min(layout.group, lot.group_limit_gpus) <= lot.link_gpus
+    return bool(known) or (inside and (layout.pp == 1 or lot.accelerator.link.one_way is not None))
 
 
 def _not(bits: Sequence[bool]) -> BoolArray:
     return ~np.array(bits, dtype=bool)
+
+
+def _lossy(items: Sequence[Configuration], most: Decimal | None) -> BoolArray:
+    """Configurations whose formats cost more quality than the problem takes, by what is published."""
+    if most is None:
+        return np.zeros(len(items), dtype=bool)
+    return np.array([exceeds(loss, most) for loss in quality_losses(items)], dtype=bool)
 
 
 def _part_of_server(lot: Lot) -> bool:

@@ -15,7 +15,7 @@ from planner.schema.catalog_index import folded
 from planner.schema.plan import OfferTaken
 from planner.schema.problem import Fleet, Problem
 
-_MESH = ("nvlink", "xgmi", "ici", "roce")
+_MESH = ("nvlink", "xgmi", "ici", "roce", "neuronlink")
 
 
 def lots(

@@ -103,8 +103,9 @@ class Precision(Noun):
     """Formats that the quality target allows."""
 
     weights: tuple[str, ...] | None = None
-    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits. INT8, 4 bits and
-    2:4 sparse formats (such as ``fp8-2:4``) only when named."""
+    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits. INT8, 4 bits, GGUF
+    (``Q4_K_M``), 2:4 sparse formats (``fp8-2:4``) and mixes by part (``int4+attention=fp8+head=fp8``; parts
+    are attention, dense, head and embedding) only when named."""
     kv: tuple[str, ...] | None = None
     """Formats of the KV cache; default: 16 and 8 bits."""
 
@@ -220,6 +221,9 @@ class Workload(Noun):
     """Latency limits."""
     precision: Precision = Precision()
     """Formats that the quality target allows."""
+    max_quality_loss: Share | None = None
+    """Largest loss of quality that its number formats may cost by what is published of them, weights and
+    cache added; formats without a published figure are then left out. Default: no limit."""
     prefix_cache_hit: Share = Decimal(0)
     """Share of prompt tokens found in the prefix cache, whatever the number of replicas."""
     prefix_cache: PrefixCache | None = None

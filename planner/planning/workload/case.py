@@ -116,7 +116,7 @@ def find_model(name: str, folder: Path, catalog: Catalog) -> Model:
 def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Model:
     """A model from a folder or file with a config.json, checked against the checkpoint's size."""
     model = read_hf_config(path, model_id=model_id)
-    formats = {entry.id: entry for entry in catalog.number_formats}
+    formats = catalog.formats
     return with_checkpoint_note(model, read_checkpoint_bytes(path), formats)
 
 
