@@ -88,6 +88,9 @@ LEAD = replace(SECONDS, example="10 min", likely=("min", "s"), usual=(60.0, 7200
 DEADLINE = replace(SECONDS, example="8 h", likely=("h", "s"), usual=(3600.0, 604800.0))
 WATTS = Dimension("power", "700 W", {"W": _d("1"), "kW": _d("1e3"), "MW": _d("1e6")}, "W", ("W",))
 USD_PER_H = Dimension("price per hour", "2.5 USD/h", {"USD/h": _d("1"), "$/h": _d("1")}, "USD/h")
+USD_PER_KWH = Dimension(
+    "price of electricity", "0.12 USD/kWh", {"USD/kWh": _d("1"), "$/kWh": _d("1")}, "USD/kWh"
+)
 # A relaxation states shares in the unit "fraction"; its number and unit can be fed back as they stand.
 FRACTION = Dimension("share", "10 %", {"%": _d("0.01"), "fraction": _d("1")}, "%")
 

@@ -17,6 +17,7 @@ from planner.schema.slo import METRICS
 from planner.schema.traffic import Traffic
 
 FORMATS = {item.id: item for item in (BF16, FP8)}
+STRUCTURAL = ("precision", "max-quality-loss", "divisibility", "interconnect")
 ONE = np.ones(1)
 TRAFFIC = Traffic(ONE, ONE * 100, ONE, ONE * 10, 100.0, 10.0, 100.0, 10.0, 100.0, 10.0, 110, 0.0, 1.0)
 
@@ -78,10 +79,11 @@ def evaluation(items=None, rates=None, limits_s=None, name="chat", **changes) ->
         configurations=tuple(items),
         names=tuple(configuration_name(item) for item in items),
         attributes={},
-        structural={key: bits(count) for key in ("precision", "divisibility", "interconnect")},
+        structural={key: bits(count) for key in STRUCTURAL},
         placed_configuration=np.arange(count),
         placed_lot=zeros,
         placed_units=zeros,
+        placed_part=bits(count),
     )
     capacities = Capacities(
         max_batch=zeros + 8,

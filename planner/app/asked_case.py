@@ -11,7 +11,7 @@ from planner.schema.plan import Plan
 
 
 def asked_case(session: LoadedProblem, plan: Plan, run: Run) -> FleetCase:
-    """The question under the setting of its tiers that the plan took.
+    """The question under the setting of its tiers and engines that the plan took.
 
     Where length classes mix, rates depend on the pools: then it is answered again.
 
@@ -34,4 +34,7 @@ def asked_case(session: LoadedProblem, plan: Plan, run: Run) -> FleetCase:
 
 def _is_taken(plan: Plan, setting: Setting) -> bool:
     named = {tier.name: tier.setting for tier in plan.tiers}
-    return all(named.get(item.tier.name) == item.name for item in setting.tiers)
+    engines = next((tried.engines for tried in plan.engines if tried.taken), {})
+    return engines == dict(setting.engines) and all(
+        named.get(item.tier.name) == item.name for item in setting.tiers
+    )

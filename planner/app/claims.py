@@ -99,7 +99,7 @@ def _kv_transfer_s(given: _Given) -> float:
 
 
 def _weights_bytes(given: _Given) -> float:
-    formats = {entry.id: entry for entry in given.catalog.number_formats}
+    formats = given.catalog.formats
     form = formats[given.text("weights")]
     total = weight_bytes(given.model, form, attention_format(given.model, form, formats))
     return total / given.count("parts")

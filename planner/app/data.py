@@ -24,7 +24,7 @@ def catalog_list(overlays: tuple[Path, ...] = (), kind: str | None = None) -> li
     """
     catalog = load_catalog(overlays)
     rows = [
-        {"id": entry.id, "kind": _kind(entry), "name": entry.name, "aliases": list(entry.aliases)}
+        {"id": entry.id, "kind": _kind(entry), "name": entry.name, "aliases": list(entry.other_names)}
         for entry in catalog.entries()
     ]
     kinds = sorted({str(row["kind"]) for row in rows})

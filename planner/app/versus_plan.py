@@ -111,7 +111,7 @@ def _about_gpu(session: LoadedProblem, case: FleetCase, held: HeldAgainst, gpu: 
     if not any(option.gpu == gpu for option in case.question.options):
         return (*held.pools(gpu), *no_option(session.study, case, gpu)), ()
     told = tuple(held.gpu(gpu))
-    stated = {line.gpu for line in case.problem.fleet.supply or ()}
+    stated = case.problem.fleet.supplied
     lines = [line.id for line in case.question.lines if line.gpu == gpu and gpu in stated]
     with run.step("break-even", "finding its break-even price"):
         found = break_evens(case.question, gpu, lines if len(lines) > 1 else (), held.ask)

@@ -222,11 +222,15 @@ class _Resolver:
         if said is not None and known is None:
             hint = nearest(str(said), self.catalog.names("formats"))
             self._fault(point, "weights", f'"{said}"', "a number format of the catalog, or --weights", hint)
-        hinted = _FORMAT_IN_NAME.search(point.model or "")
+        stored = self._known_model(point.model)
+        hinted = None if stored is not None else _FORMAT_IN_NAME.search(point.model or "")
         if said is None and hinted is not None:
             found = f'only the name "{point.model}"'
             self._fault(point, "weights", found, "the format of the weights, --weights", f"{hinted.group(1)}")
-        return known.id if known is not None else (model.native_format if model is not None else "")
+        if known is not None:
+            return known.id
+        of = stored or model
+        return of.native_format if of is not None else ""
 
     def _kv(self, point: BenchmarkPoint) -> str:
         if self.flags.kv is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +31,6 @@ UNNAMED = "unnamed"
 """Overheads of tables that name no engine; memory and limits are those of the next name."""
 UNNAMED_ENGINE = "vllm"
 _TP = (1, 2, 4, 8)
-_FORMAT_IN_NAME = re.compile(r"(?i)-(fp8|nvfp4|mxfp4|awq|gptq|int4|int8)$")
 _RUNS = "run_requests."
 """Judgement on runs of a document: its name, then prompt and answer tokens."""
 _COMFORT_SEQUENCES = 16.0
@@ -101,7 +99,7 @@ class _Reader:
         self.catalog = catalog
         self.calibration = calibration
         self.judgement = catalog.find("judgement", "measurements").parameters
-        self.formats = {form.id: form for form in catalog.number_formats}
+        self.formats = catalog.formats
         self.network = default_network(Fleet(), catalog)
         self._facts: dict[str, ModelFacts] = {}
         self._engines: dict[tuple[object, ...], Engine] = {}
@@ -121,10 +119,9 @@ class _Reader:
         return found.family if found else ""
 
     def published(self, name: str) -> str:
-        """The format of a checkpoint: its name may tell, else that of the model."""
+        """The format of a checkpoint by its name."""
         found = self.catalog.model(name)
-        told = _FORMAT_IN_NAME.search(name)
-        return told.group(1) if told else found.native_format if found else ""
+        return found.native_format if found else ""
 
     def accelerator(self, name: str) -> Accelerator:
         found = self.catalog.accelerator(name)

@@ -11,13 +11,14 @@ from planner.schema.candidates import BoolArray, Column, IntArray
 from planner.schema.configuration import Configuration
 from planner.steptime.rates import skips_zeros
 
+PART_OF_SERVER = "part_of_server"
 _MEGA = 1e6
 
 
 def attributes(
     items: Sequence[Configuration],
     link_gpus: Sequence[int],
-    part_of_server: Sequence[bool],
+    part_of_server: BoolArray,
     held: IntArray,
     fits_unit: BoolArray,
     evicts: bool = False,
@@ -28,7 +29,8 @@ def attributes(
     Args:
         items: the configurations.
         link_gpus: GPUs that share the fast link, one entry a configuration.
-        part_of_server: the instance is a part of a server, one entry a configuration.
+        part_of_server: every instance that it may be placed on is a part of a server, one entry a
+            configuration.
         held: sequences that memory holds.
         fits_unit: some layout on one fast link holds the model where the configuration may be placed.
         evicts: the problem has tokens dropped from the KV of running requests.
@@ -46,7 +48,7 @@ def attributes(
         "link_domain_gpus": _numbers(link_gpus),
         "fast_link": _flags(item.fast_link or item.tp * item.attention_dp == 1 for item in items),
         "measured_all_reduce": _flags(_measured(item) for item in items),
-        "part_of_server": _flags(part_of_server),
+        PART_OF_SERVER: part_of_server,
         "spans_servers": _flags(item.spans_servers for item in items),
         "weights_format": _words(item.weights.id for item in items),
         "kv_format": _words(item.kv.id for item in items),
@@ -54,11 +56,16 @@ def attributes(
         "kv_bits": _numbers(item.kv.nominal_bits for item in items),
         "weights_native": _flags(weights_native(item) for item in items),
         "weights_supported": _flags(
-            item.weights.id in known.weights for item, known in zip(items, supports, strict=True)
+            known.loads(item.weights, item.accelerator.architecture)
+            for item, known in zip(items, supports, strict=True)
         ),
-        "kv_supported": _flags(item.kv.id in known.kv for item, known in zip(items, supports, strict=True)),
+        "kv_supported": _flags(
+            known.keeps(item.kv, item.accelerator.architecture)
+            for item, known in zip(items, supports, strict=True)
+        ),
         "vendor_supported": _flags(
-            item.accelerator.vendor in known.vendors for item, known in zip(items, supports, strict=True)
+            item.accelerator.vendor in known.vendors and item.accelerator.architecture not in known.without
+            for item, known in zip(items, supports, strict=True)
         ),
         "attention_dp_supported": _flags(known.attention_dp for known in supports),
         "pipeline_supported": _flags(known.pipeline for known in supports),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from planner.schema.candidates import AllowedFormat, BoolArray, Candidates, IntA
 from planner.schema.catalog import NumberFormat
 from planner.schema.configuration import Configuration
 from planner.schema.facts import ModelFacts
+from planner.steptime.quality import exceeds, quality_losses
 from planner.steptime.splitting import heads_divide
 
 __all__ = ["Holds", "Space", "attention_format", "enumerate_candidates", "heads_divide"]
@@ -70,7 +72,6 @@ class _Builder:
         self.index: dict[tuple[object, ...], int] = {}
         self.configurations: list[Configuration] = []
         self.link_gpus: list[int] = []
-        self.part_of_server: list[bool] = []
         self.allowed: list[bool] = []
         self.divides: list[bool] = []
         self.within: list[bool] = []
@@ -136,13 +137,23 @@ class _Builder:
             for member in self.sites[site].members
         ]
         placed = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        parts = np.array(
+            [
+                _part_of_server(self.sites[site].lot)
+                for _, site, _ in self.placed
+                for _ in self.sites[site].members
+            ],
+            dtype=bool,
+        )
+        only_parts = np.ones(len(self.configurations), dtype=bool)
+        np.logical_and.at(only_parts, placed[:, 0], parts)
         return Candidates(
             configurations=tuple(self.configurations),
             names=tuple(configuration_name(item) for item in self.configurations),
             attributes=attributes(
                 self.configurations,
                 self.link_gpus,
-                self.part_of_server,
+                only_parts,
                 self.held,
                 fits,
                 self.space.evicts,
@@ -150,12 +161,14 @@ class _Builder:
             ),
             structural={
                 "precision": _not(self.allowed),
+                "max-quality-loss": _lossy(self.configurations, self.space.max_quality_loss),
                 "divisibility": _not(self.divides),
                 "interconnect": _not(self.within),
             },
             placed_configuration=placed[:, 0],
             placed_lot=placed[:, 1],
             placed_units=placed[:, 2],
+            placed_part=parts,
         )
 
     def _measure(self) -> None:
@@ -188,7 +201,6 @@ class _Builder:
                     )
                 )
                 self.link_gpus.append(lot.link_gpus)
-                self.part_of_server.append(_part_of_server(lot))
                 self.allowed.append(weights.allowed and kv.allowed)
                 self.divides.append(divides(self.space, layout))
                 self.within.append(wide or layout.group <= lot.group_limit_gpus)
@@ -235,19 +247,30 @@ def attention_format(
     model: ModelFacts, weights: NumberFormat, find: Callable[[str], NumberFormat | None]
 ) -> NumberFormat:
     """Format of the attention weights: mixture-of-experts checkpoints in 4 bits often keep 16."""
+    own = weights.part("attention")
+    if own is not None:
+        return own
     if model.moe_layers and weights.moe_attention_format:
         return find(weights.moe_attention_format) or weights
     return weights
 
 
 def _linked(lot: Lot, layout: Layout) -> bool:
-    """The catalog knows how the GPUs of a stage reach each other."""
+    """The catalog knows how the GPUs of a stage, and its stages, reach each other."""
     known = lot.accelerator.host.pcie_one_way is not None or lot.accelerator.link.measured_all_reduce
-    return min(layout.group, lot.group_limit_gpus) <= lot.link_gpus or bool(known)
+    inside = min(layout.group, lot.group_limit_gpus) <= lot.link_gpus
+    return bool(known) or (inside and (layout.pp == 1 or lot.accelerator.link.one_way is not None))
 
 
 def _not(bits: Sequence[bool]) -> BoolArray:
     return ~np.array(bits, dtype=bool)
+
+
+def _lossy(items: Sequence[Configuration], most: Decimal | None) -> BoolArray:
+    """Configurations whose formats cost more quality than the problem takes, by what is published."""
+    if most is None:
+        return np.zeros(len(items), dtype=bool)
+    return np.array([exceeds(loss, most) for loss in quality_losses(items)], dtype=bool)
 
 
 def _part_of_server(lot: Lot) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Literal
 
 from planner.schema.candidates import AllowedFormat
 from planner.schema.catalog import Model, NumberFormat
@@ -31,8 +32,11 @@ def weight_formats(
     """
     stored = [item for item in formats if item.weights]
     native = find(model.native_format)
+    wanted = [find(name) for name in named or (model.native_format,)]
+    known = {item.id for item in stored}
+    stored += [item for item in wanted if item is not None and item.parts and item.id not in known]
     if named is not None:
-        allowed = {item.id for name in named if (item := find(name)) is not None}
+        allowed = {item.id for item in wanted if item is not None}
     else:
         ceiling = native.nominal_bits if native else 16
         allowed = {
@@ -41,7 +45,7 @@ def weight_formats(
             if item.by_default and _SMALLEST_DEFAULT_BITS <= item.nominal_bits <= ceiling
         }
         allowed |= {native.id} if native else set()
-    return _marked(stored, allowed, everything)
+    return _marked(stored, allowed, everything and "weights")
 
 
 def kv_formats(
@@ -65,14 +69,16 @@ def kv_formats(
         allowed = {
             item.id for item in stored if item.by_default and item.nominal_bits >= _SMALLEST_DEFAULT_BITS
         }
-    return _marked(stored, allowed, everything)
+    return _marked(stored, allowed, everything and "kv")
 
 
-def _marked(formats: list[NumberFormat], allowed: set[str], everything: bool) -> tuple[AllowedFormat, ...]:
+def _marked(
+    formats: list[NumberFormat], allowed: set[str], proposed: Literal["weights", "kv", False]
+) -> tuple[AllowedFormat, ...]:
     ordered = sorted(formats, key=lambda item: (-item.bits, item.id))
     return tuple(
         AllowedFormat(item, item.id in allowed)
         for item in ordered
         # Whether a model may be made sparse is for the user to say: nobody is pointed to it.
-        if item.id in allowed or (everything and item.sparse is None)
+        if item.id in allowed or (proposed and proposed in item.proposed and item.sparse is None)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import NamedTuple
 
 from planner.schema.candidates import AllowedFormat, Lot
@@ -50,6 +51,7 @@ class Space:
     caches: bool = False
     """Every configuration has a prefix cache."""
     wide_ep: bool = False
+    max_quality_loss: Decimal | None = None
     """The experts of a replica may be spread over several servers."""
 
 

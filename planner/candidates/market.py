@@ -15,7 +15,7 @@ from planner.schema.catalog_index import folded
 from planner.schema.plan import OfferTaken
 from planner.schema.problem import Fleet, Problem
 
-_MESH = ("nvlink", "xgmi", "ici", "roce")
+_MESH = ("nvlink", "xgmi", "ici", "roce", "neuronlink")
 
 
 def lots(
@@ -26,11 +26,11 @@ def lots(
 ) -> tuple[Lot, ...]:
     """Every lot that the fleet may buy, cheapest first among equals.
 
-    A GPU that has a price or a stock from the user is bought in servers of ``node_size`` (the
-    catalog's figure by default): singly, or whole under ``purchase: node``. Without a price of the
-    user it costs what the cheapest offer asks for one GPU. Any other GPU is bought as an on-demand
-    instance of a price list, whole. Of instances that differ only in price and place, the cheapest
-    stays.
+    A GPU that has a price or a stock from the user, or is owned, is taken in servers of ``node_size``
+    (the catalog's figure by default): singly, or whole under ``purchase: node``. Without a price of the
+    user it costs what the cheapest offer asks for one GPU, and nothing where it is owned. Any other
+    GPU is bought as an on-demand instance of a price list, whole. Of instances that differ only in
+    price and place, the cheapest stays.
 
     Args:
         fleet: the problem's fleet.
@@ -41,6 +41,7 @@ def lots(
     named = _named(fleet, find)
     offers = _offers(fleet, price_lists)
     prices = {find_id(find, name): price for name, price in (fleet.prices or {}).items()}
+    prices = {find_id(find, name): Decimal(0) for name in fleet.owned} | prices
     stocked = {find_id(find, name) for name in fleet.stock}
     result: list[Lot] = []
     for accelerator, name in _wanted(fleet, named, find, [offer for _, offer in offers]):
@@ -142,7 +143,7 @@ def find_id(find: Callable[[str], Accelerator | None], name: str) -> str:
 
 def _named(fleet: Fleet, find: Callable[[str], Accelerator | None]) -> dict[str, str]:
     """Catalog id -> the name that the problem uses."""
-    names = [*(fleet.accelerators or ()), *(fleet.prices or {}), *fleet.stock]
+    names = [*(fleet.accelerators or ()), *(fleet.prices or {}), *fleet.stock, *fleet.owned]
     return {find_id(find, name): name for name in reversed(names)}
 
 
@@ -155,7 +156,7 @@ def _wanted(
     """The accelerators to consider, with the names to call them by.
 
     Those listed; else those with a price from the user or a stock beside it; else all that an offer
-    sells.
+    sells; and those that are owned.
     """
     if fleet.accelerators is not None:
         ids = [find_id(find, name) for name in fleet.accelerators]
@@ -163,6 +164,7 @@ def _wanted(
         ids = [find_id(find, name) for name in (*fleet.prices, *fleet.stock)]
     else:
         ids = sorted({find_id(find, offer.accelerator) for offer in offers})
+    ids += [find_id(find, name) for name in fleet.owned]
     found = [(find(item), named.get(item, item)) for item in dict.fromkeys(ids)]
     return [(accelerator, name) for accelerator, name in found if accelerator is not None]
 

@@ -250,7 +250,7 @@ def _unmeasured(problem: Problem, table: WorkerTable) -> Iterator[str]:
 
 def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:
     """What the problem states and nothing reads."""
-    gpus = {row.gpu for row in table.rows} | {line.gpu for line in problem.fleet.supply or ()}
+    gpus = {row.gpu for row in table.rows} | {*problem.fleet.supplied}
     for name in problem.fleet.stock:
         if name not in gpus:
             yield f"fleet.stock: no row of the table has {name}, so its stock limits nothing"

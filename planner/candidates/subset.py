@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from planner.candidates.attributes import PART_OF_SERVER
 from planner.schema.candidates import BoolArray, Candidates, Column, IntArray
 
 
@@ -23,6 +25,7 @@ def subset(candidates: Candidates, keep: BoolArray) -> Candidates:
         placed_configuration=renumbered[candidates.placed_configuration[placed]],
         placed_lot=candidates.placed_lot[placed],
         placed_units=candidates.placed_units[placed],
+        placed_part=candidates.placed_part[placed],
     )
 
 
@@ -54,7 +57,37 @@ def repeated(
         placed_configuration=placed,
         placed_lot=candidates.placed_lot[place],
         placed_units=candidates.placed_units[place],
+        placed_part=candidates.placed_part[place],
     )
+
+
+def by_part(candidates: Candidates, where: BoolArray) -> tuple[Candidates, IntArray]:
+    """Candidates told apart by whether they are placed on parts of servers, and what each repeats.
+
+    Args:
+        candidates: some may be placed on whole servers and on parts of them.
+        where: those of them that become two.
+    """
+    whole = np.zeros(len(candidates), dtype=bool)
+    whole[candidates.placed_configuration[~candidates.placed_part]] = True
+    cut = np.zeros(len(candidates), dtype=bool)
+    cut[candidates.placed_configuration[candidates.placed_part]] = True
+    both = np.flatnonzero(whole & cut & where)
+    if not both.size:
+        return candidates, np.arange(len(candidates), dtype=np.int64)
+    rows = np.concatenate([np.arange(len(candidates), dtype=np.int64), both])
+    part = np.concatenate([cut & ~whole, np.ones(both.size, dtype=bool)])
+    twice = repeated(candidates, rows, [""] * rows.size, {PART_OF_SERVER: part})
+    split = np.isin(rows, both)[twice.placed_configuration]
+    fits = ~split | (part[twice.placed_configuration] == twice.placed_part)
+    found = replace(
+        twice,
+        placed_configuration=twice.placed_configuration[fits],
+        placed_lot=twice.placed_lot[fits],
+        placed_units=twice.placed_units[fits],
+        placed_part=twice.placed_part[fits],
+    )
+    return found, rows
 
 
 def joined(parts: Sequence[Candidates]) -> Candidates:
@@ -74,4 +107,5 @@ def joined(parts: Sequence[Candidates]) -> Candidates:
         ),
         placed_lot=np.concatenate([part.placed_lot for part in parts]),
         placed_units=np.concatenate([part.placed_units for part in parts]),
+        placed_part=np.concatenate([part.placed_part for part in parts]),
     )

@@ -60,6 +60,15 @@ def active(rules: Iterable[PlanningRule], off: Collection[str]) -> tuple[Plannin
     return tuple(rule for rule in rules if rule.id not in off)
 
 
+def depends_on(flag: str, rules: Iterable[PlanningRule], attributes: Mapping[str, Column]) -> BoolArray:
+    """Where what some rule finds of a candidate would change with a flag."""
+    unset, set_ = ({**attributes, flag: np.full_like(attributes[flag], value)} for value in (False, True))
+    found = np.zeros(attributes[flag].shape, dtype=bool)
+    for rule in rules:
+        found |= finds(rule, unset) != finds(rule, set_)
+    return found
+
+
 def refusals(rules: Iterable[PlanningRule], attributes: Mapping[str, Column]) -> dict[str, BoolArray]:
     """Violation bits of every refusing rule, by rule id."""
     return {rule.id: finds(rule, attributes) for rule in rules if rule.effect == "refuse"}

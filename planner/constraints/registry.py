@@ -11,6 +11,7 @@ from planner.constraints.divisibility import DivisibilityConstraint
 from planner.constraints.interconnect import InterconnectConstraint
 from planner.constraints.latency import LatencyConstraint
 from planner.constraints.precision import PrecisionConstraint
+from planner.constraints.quality import QualityConstraint
 from planner.constraints.vram import MemoryConstraint
 from planner.schema.candidates import BoolArray, Verdict
 from planner.schema.evaluation import Evaluation
@@ -18,6 +19,7 @@ from planner.schema.rules import PlanningRule
 
 CANDIDATE_CONSTRAINTS: tuple[CandidateConstraint, ...] = (
     PrecisionConstraint(),
+    QualityConstraint(),
     DivisibilityConstraint(),
     InterconnectConstraint(),
     ContextConstraint(),

@@ -17,7 +17,8 @@ _FEW = 2
 """Up to so many limits of one kind are tried one by one at once."""
 
 _TRIED_FIRST: tuple[str, ...] = (
-    "rule", "service", "precision", "memory", "changes", "quota", "stock", "max-gpus", "latency", "budget",
+    "rule", "service", "precision", "quality", "memory", "changes", "quota", "stock", "max-gpus", "latency",
+    "budget",
 )  # fmt: skip
 """Kinds of limits in the order in which a conflict tries to do without them: rarest in conflicts first."""
 

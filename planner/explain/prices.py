@@ -19,6 +19,7 @@ _OFTEN_FREE = (
         "rule",
         "service",
         "precision",
+        "quality",
         "memory",
         "replicas",
         "utilization",

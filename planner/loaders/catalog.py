@@ -20,6 +20,7 @@ from planner.schema.catalog import (
     Archetype,
     CatalogEntry,
     Engine,
+    Model,
     NumberFormat,
     PriceList,
     UserFactor,
@@ -88,6 +89,7 @@ def read_catalog(folders: Sequence[Path], *, complete: bool = False) -> Catalog:
     if faults:
         raise InputError(merged(faults))
     by_folder = {kind: {item.entry.id: item.entry for item in files.values()} for kind, files in read.items()}
+    by_folder["formats"] |= _mixes(by_folder["formats"], ids["formats"])
     everything = [(kind, item) for kind, files in read.items() for item in files.values()]
     own = _user_factors(folders, read["user_factors"], ids)
     if chosen and own:
@@ -110,6 +112,15 @@ def _parsed(
     document = parse_document(data, str(path))
     entry, found = attempt(noun, document)
     return document, entry, (*document.faults, *found)
+
+
+def _mixes(formats: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, NumberFormat]:
+    """Formats with parts of another one, looked up once."""
+    return {
+        name: form.with_parts({part: formats[ids[folded(other)]] for part, other in form.parts.items()})
+        for name, form in formats.items()
+        if form.parts
+    }
 
 
 def _entries(files: Mapping[str, _Read]) -> list[tuple[Document, Any]]:
@@ -214,17 +225,30 @@ def _index(files: Mapping[str, _Read], faults: list[Fault]) -> dict[str, str]:
     """Folded id or alias -> id; the written name too, where it is free."""
     ids = {folded(stem): stem for stem in files}
     for stem, item in files.items():
-        for number, alias in enumerate(item.entry.aliases):
+        for path, alias in _other_names(item.entry):
             other = ids.setdefault(folded(alias), stem)
             if other != stem:
-                where, found = (
-                    item.document.where(("aliases", number)),
-                    f'"{alias}", which also means {other}',
-                )
-                faults.append(Fault(where, f"aliases.{number}", found, "a name with one meaning"))
+                where, found = item.document.where(path), f'"{alias}", which also means {other}'
+                place = ".".join(str(step) for step in path)
+                faults.append(Fault(where, place, found, "a name with one meaning"))
     for stem, item in files.items():
         ids.setdefault(folded(item.entry.name), stem)
+    # The name of a checkpoint is found without the publisher too, where it is one model's.
+    bare: dict[str, set[str]] = {}
+    for stem, item in files.items():
+        for name in item.entry.other_names:
+            bare.setdefault(folded(name).rpartition("/")[2], set()).add(stem)
+    for name, stems in bare.items():
+        if len(stems) == 1:
+            ids.setdefault(name, *stems)
     return ids
+
+
+def _other_names(entry: CatalogEntry) -> Iterator[tuple[Key, str]]:
+    yield from ((("aliases", n), alias) for n, alias in enumerate(entry.aliases))
+    if isinstance(entry, Model):
+        for n, stored in enumerate(entry.checkpoints):
+            yield from ((("checkpoints", n, "ids", k), name) for k, name in enumerate(stored.ids))
 
 
 Reference = tuple[Key, str, str]
@@ -240,7 +264,9 @@ def _dangling(
                 if folded(name) in ids[kind]:
                     continue
                 known = [
-                    alias for entry in read[kind].values() for alias in (entry.entry.id, *entry.entry.aliases)
+                    alias
+                    for entry in read[kind].values()
+                    for alias in (entry.entry.id, *entry.entry.other_names)
                 ]
                 where, key = item.document.where(path), ".".join(str(step) for step in path)
                 yield Fault(where, key, f'"{name}"', f"an id in catalog/{kind}", nearest(name, known))
@@ -258,6 +284,14 @@ def _references(entry: CatalogEntry) -> Iterable[Reference]:
         return [
             *weights,
             *((("supports", "kv", n), "formats", name) for n, name in enumerate(entry.supports.kv)),
+            *((("supports", "only_on", name), "formats", name) for name in entry.supports.only_on),
+        ]
+    if isinstance(entry, Model):
+        stored: list[tuple[Key, str]] = [
+            (("checkpoints", n, "format"), item.format) for n, item in enumerate(entry.checkpoints)
+        ]
+        return [
+            (path, "formats", name) for path, name in [(("native_format",), entry.native_format), *stored]
         ]
     if isinstance(entry, Archetype):
         return [(("kv", n), "formats", name) for n, name in enumerate(entry.kv)]
@@ -272,8 +306,12 @@ def _references(entry: CatalogEntry) -> Iterable[Reference]:
                 *([(("factors", n, "weights"), "formats", factor.weights)] if factor.weights else []),
             )
         ]
-    if isinstance(entry, NumberFormat) and entry.moe_attention_format is not None:
-        return [(("moe_attention_format",), "formats", entry.moe_attention_format)]
+    if isinstance(entry, NumberFormat):
+        named = {"moe_attention_format": entry.moe_attention_format, "kernels": entry.kernels}
+        return [
+            *(((key,), "formats", name) for key, name in named.items() if name is not None),
+            *((("parts", part), "formats", name) for part, name in entry.parts.items()),
+        ]
     return ()
 
 

@@ -23,6 +23,7 @@ def fleet_faults(document: Document, catalog: Catalog) -> Iterator[Fault]:
     yield from look.hours()
     yield from look.workloads_named()
     yield from look.places_named()
+    yield from look.owned_twice()
     yield from look.quotas()
     yield from look.links()
     yield from look.tiers_share()
@@ -89,6 +90,15 @@ class _Look:
                         expected = f"a {key[:-1]} of the supply: {', '.join(names[:10]) or 'none is stated'}"
                         path = ("workloads", place, key, number)
                         yield self.fault(path, show(name), expected, nearest(name, names))
+
+    def owned_twice(self) -> Iterator[Fault]:
+        """GPUs that are there anyway are stated in one place."""
+        owned = self.document.at(("fleet", "owned"))
+        for number, line in _items(self.document.at(("fleet", "supply"))):
+            name = line.get("gpu")
+            if line.get("term") == "owned" and isinstance(owned, Mapping) and name in owned:
+                path = ("fleet", "supply", number, "gpu")
+                yield self.fault(path, f"{show(name)}, owned in fleet.owned too", "one of them")
 
     def quotas(self) -> Iterator[Fault]:
         """Every quota names one region or one provider, once."""

@@ -124,6 +124,7 @@ def _plain_names(look: _Lookup) -> Iterator[Fault]:
     for pattern, kind, what in (
         (("workloads", "*", "archetype"), "workloads", "an archetype"),
         (("workloads", "*", "engine"), "engines", "an engine"),
+        (("workloads", "*", "engine", "*"), "engines", "an engine"),
         (("workloads", "*", "storage"), "storage", "a storage"),
         (("fleet", "providers", "*"), "prices", "a price list"),
     ):
@@ -163,6 +164,7 @@ def _accelerators(look: _Lookup) -> Iterator[Fault]:
         *look.texts("fleet", "accelerators", "*"),
         *look.keys("fleet", "prices"),
         *look.keys("fleet", "stock"),
+        *look.keys("fleet", "owned"),
         *look.texts("fleet", "supply", "*", "gpu"),
         *look.keys("fleet", "slices"),
     ]

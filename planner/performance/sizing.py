@@ -70,7 +70,7 @@ def workload_sizing(
             name: _sequence_bytes(facts, running, formats[name]) for name in dict.fromkeys([WIDEST_KV, *kv])
         },
         token_bytes={
-            name: kv_bytes_per_token(facts, formats[name].bits).growth_past_window_bytes
+            name: kv_bytes_per_token(facts, formats[name].cache_bits).growth_past_window_bytes
             for name in dict.fromkeys([WIDEST_KV, *kv])
         },
     )
@@ -78,7 +78,7 @@ def workload_sizing(
 
 def _sequence_bytes(facts: ModelFacts, tokens: int, kv: NumberFormat) -> float:
     """Cache of one sequence over all GPUs of a replica, to the token: an engine rounds up to whole blocks."""
-    one = kv_bytes_per_token(facts, kv.bits)
+    one = kv_bytes_per_token(facts, kv.cache_bits)
     sliding_bytes = one.all_layers_bytes - one.growth_past_window_bytes
     return float(
         sequence_kv_bytes(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.performance.reuse import full_hits, prefix_reuse
+from planner.performance.reuse import full_hits, in_blocks, prefix_reuse
 from planner.performance.running import running_of_pairs
 from planner.performance.session_traffic import session_prompts, turn_weights
 from planner.queueing import lengths as formulas
@@ -54,6 +54,7 @@ def traffic(
     tokens_per_image: int,
     longest_fraction: float,
     cache_share: float = 0.0,
+    block_tokens: int = 1,
 ) -> Traffic:
     """The traffic of a workload.
 
@@ -64,11 +65,12 @@ def traffic(
         tokens_per_image: prompt tokens that one image becomes.
         longest_fraction: quantile of prompt + answer that the longest planned request has.
         cache_share: blocks kept for prefixes beyond those of active requests, where the problem does not say.
+        block_tokens: of the KV cache; prefixes are found in whole blocks.
     """
     cut = Trimmed.of(workload.trim)
     image_tokens = float(workload.images.per_request) * tokens_per_image if workload.images else 0.0
     if workload.demand.sessions is not None:
-        return _of_sessions(workload, cut, image_tokens, longest_fraction, cache_share)
+        return _of_sessions(workload, cut, image_tokens, longest_fraction, cache_share, block_tokens)
     assert lengths is not None, "only sessions have no lengths"
     prompt, answer, total = _atoms(lengths, trace, cut)
     prompt = (prompt[0], prompt[1] + image_tokens)
@@ -93,7 +95,7 @@ def traffic(
     cache = workload.prefix_cache
     if cache is None or not cache.hit:
         return found
-    return full_hits(found, prefix_reuse(found, cache, cache_share))
+    return full_hits(found, in_blocks(prefix_reuse(found, cache, cache_share), block_tokens))
 
 
 def mean_turns(turns: LengthSide) -> float:
@@ -102,7 +104,12 @@ def mean_turns(turns: LengthSide) -> float:
 
 
 def _of_sessions(
-    workload: Workload, cut: Trimmed, image_tokens: float, longest_fraction: float, cache_share: float
+    workload: Workload,
+    cut: Trimmed,
+    image_tokens: float,
+    longest_fraction: float,
+    cache_share: float,
+    block_tokens: int,
 ) -> Traffic:
     """The traffic of sessions, with what of their prompts may be reused."""
     sessions = workload.demand.sessions
@@ -119,7 +126,8 @@ def _of_sessions(
         cache_share,
     )
     total = formulas.sum_atoms(*made.prompt, *answer)
-    return full_hits(_traffic(workload, made.prompt, answer, total, longest_fraction), made.reuse)
+    found = _traffic(workload, made.prompt, answer, total, longest_fraction)
+    return full_hits(found, in_blocks(made.reuse, block_tokens))
 
 
 def _traffic(

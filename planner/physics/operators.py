@@ -19,11 +19,15 @@ def gemm_work(tokens: Floats, params: Floats, weight_bytes: Floats) -> tuple[Flo
 
 
 def head_work(
-    sampled_tokens: Floats, vocabulary_size: Floats, hidden_size: Floats, tensor_parallel: Floats
+    sampled_tokens: Floats,
+    vocabulary_size: Floats,
+    hidden_size: Floats,
+    tensor_parallel: Floats,
+    value_bytes: Floats = BYTES_PER_ACTIVATION,
 ) -> tuple[Floats, Floats]:
-    """Output head: ``2 N V h / t`` FLOP and ``2 V h / t`` bytes, 16-bit weights split over the vocabulary."""
+    """Output head: ``2 N V h / t`` FLOP and ``b V h / t`` bytes: b bytes a weight, vocabulary split."""
     share_params = vocabulary_size * hidden_size / tensor_parallel
-    return 2.0 * sampled_tokens * share_params, BYTES_PER_ACTIVATION * share_params
+    return 2.0 * sampled_tokens * share_params, value_bytes * share_params
 
 
 def sampling_bytes(

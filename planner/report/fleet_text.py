@@ -11,6 +11,7 @@ from planner import numbers
 from planner.explain.hours import bought_lines, has_hours, mean
 from planner.explain.phrases import api_sentence, listing
 from planner.report.parts import bullets, section, table
+from planner.report.taken_text import taken_words
 from planner.schema.fleet_plan import TierTaken
 from planner.schema.plan import Plan
 from planner.schema.supply import HOURS_PER_DAY
@@ -26,21 +27,22 @@ OBJECTIVES_OF_HOURS = {
 def buy_over_hours(plan: Plan) -> str:
     """The second line of a page about several hours: the most of any hour, the mean, and the money."""
     hours = len(plan.periods)
-    parts = []
-    for gpu, most in sorted(plan.gpus.items()):
-        average = mean([period.gpus.get(gpu, 0) for period in plan.periods])
-        words = f"{most:,} × {gpu}"
-        parts.append(words if average == most else f"{words} ({numbers.significant(average)} on average)")
+
+    def told(gpu: str, owned: str, counts: Sequence[int]) -> str:
+        most, average = max(counts), mean(counts)
+        words = f"{most:,}{owned} × {gpu}"
+        return words if average == most else f"up to {words} ({numbers.significant(average)} on average)"
+
+    taken = taken_words(plan, told)
     found = "" if plan.status == "optimal" else " found so far"
     aim = f"{OBJECTIVES_OF_HOURS[plan.objective.name]}{found}"
     cost = ""
     if plan.cost_usd_per_hour is not None:
         day = numbers.usd(plan.cost_usd_per_hour * HOURS_PER_DAY)
         cost = f"{numbers.usd(plan.cost_usd_per_hour)}/h on average, {day} a day, "
-    if not parts:
-        return f"Buy no GPUs; {named_suppliers(plan)} for {cost}{aim}."
-    verb = "Buy" if all("average" not in part for part in parts) else "Buy up to"
-    return f"{verb} {listing(parts)} over {numbers.count(hours, 'hour')}: {cost}{aim}."
+    if not taken:
+        return f"Rent no GPUs; {named_suppliers(plan)} for {cost}{aim}."
+    return f"{taken} over {numbers.count(hours, 'hour')}: {cost}{aim}."
 
 
 def named_suppliers(plan: Plan) -> str:
@@ -107,6 +109,25 @@ def trap_rows(plan: Plan) -> list[tuple[str, str]]:
 def api_section(plan: Plan) -> RenderableType | None:
     """What each outside supplier carries, and from which volume own GPUs pay."""
     return section("Outside suppliers", bullets(map(api_sentence, plan.api))) if plan.api else None
+
+
+def engines_section(plan: Plan) -> RenderableType | None:
+    """What each combination of engines costs, where the problem names several."""
+    if not plan.engines:
+        return None
+    names = list(plan.engines[0].engines)
+    costs = [tried.cost_usd_per_hour for tried in plan.engines]
+    taken = next((tried.cost_usd_per_hour for tried in plan.engines if tried.taken), None)
+    rows = [
+        (
+            *(tried.engines[name] for name in names),
+            _setting_cost(cost),
+            "taken" if tried.taken and cost is not None else _against(cost, taken),
+        )
+        for tried, cost in zip(plan.engines, costs, strict=True)
+    ]
+    headings = (*names, "the whole fleet costs", "")
+    return section("Engines", table(headings, rows, right=[len(names), len(names) + 1]))
 
 
 def tiers_section(plan: Plan) -> RenderableType | None:

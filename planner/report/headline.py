@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import RenderableType
 from rich.text import Text
 
 from planner import numbers
 from planner.explain.hours import has_hours
-from planner.explain.phrases import listing
 from planner.report.fleet_text import buy_over_hours, named_suppliers
+from planner.report.taken_text import taken_words
 from planner.schema.plan import Objective, Plan
 
 OBJECTIVES = {
@@ -51,16 +53,18 @@ def headline(plan: Plan) -> list[RenderableType]:
 def _buy(plan: Plan) -> str:
     if has_hours(plan):
         return buy_over_hours(plan)
-    used: dict[str, int] = {}
+    idle = dict(plan.gpus)
     for pool in plan.pools:
-        used[pool.gpu] = used.get(pool.gpu, 0) + pool.replicas * pool.gpus_per_replica
-    parts = []
-    for gpu, bought in sorted(plan.gpus.items()):
-        idle = bought - used.get(gpu, 0)
-        parts.append(f"{bought:,} × {gpu}" + (f" ({idle:,} of them idle)" if idle > 0 else ""))
+        idle[pool.gpu] = idle.get(pool.gpu, 0) - pool.replicas * pool.gpus_per_replica
+
+    def told(gpu: str, owned: str, counts: Sequence[int]) -> str:
+        unused = min(max(idle.pop(gpu, 0), 0), counts[0])
+        return f"{counts[0]:,}{owned} × {gpu}" + (f" ({unused:,} of them idle)" if unused else "")
+
     replicas = numbers.count(sum(pool.replicas for pool in plan.pools), "replica")
     found = "" if plan.status == "optimal" else " found so far"
     cost = "" if plan.cost_usd_per_hour is None else f" for {numbers.usd(plan.cost_usd_per_hour)}/h"
     if plan.api and not plan.pools:
-        return f"Buy no GPUs; {named_suppliers(plan)}{cost}: {OBJECTIVES[plan.objective.name]}{found}."
-    return f"Buy {listing(parts) or 'nothing'} as {replicas}{cost}: {OBJECTIVES[plan.objective.name]}{found}."
+        return f"Rent no GPUs; {named_suppliers(plan)}{cost}: {OBJECTIVES[plan.objective.name]}{found}."
+    taken = taken_words(plan, told) or "Rent nothing"
+    return f"{taken} as {replicas}{cost}: {OBJECTIVES[plan.objective.name]}{found}."

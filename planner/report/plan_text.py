@@ -17,6 +17,7 @@ from planner.report.fleet_reasons_text import scenarios_section, survives_sectio
 from planner.report.fleet_text import (
     api_section,
     cost_rows,
+    engines_section,
     shortage_section,
     supply_section,
     tiers_section,
@@ -66,6 +67,7 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         orders_section(plan),
         pools_group(plan),
         tiers_section(plan),
+        engines_section(plan),
         api_section(plan),
         reuse_section(plan),
         limits_section(plan.constraints),

@@ -17,7 +17,8 @@ def reuse_section(plan: Plan) -> RenderableType | None:
     lines = [_sessions(taken) for taken in plan.sessions]
     for pool in plan.pools:
         if pool.reuse is not None:
-            lines.append(f"{pool.id}: {' '.join(_pool(pool.reuse))}")
+            block = pool.kv_cache.block_tokens if pool.kv_cache is not None else 1
+            lines.append(f"{pool.id}: {' '.join([*_pool(pool.reuse), *_blocks(pool.reuse, block)])}")
     return section("KV used again", bullets(lines)) if lines else None
 
 
@@ -32,6 +33,16 @@ def _sessions(taken: SessionsTaken) -> str:
         f"{numbers.count(round(taken.resting), 'session')} rest between turns with "
         f"{each} each{alike}: {numbers.size(taken.resting_bytes)} of KV."
     )
+
+
+def _blocks(reuse: PoolReuse, block_tokens: int) -> list[str]:
+    """What matching whole blocks loses."""
+    if reuse.hit <= 0.0 or block_tokens == 1:
+        return []
+    lost = numbers.significant((block_tokens - 1) / 2)
+    return [
+        f"Prefixes are found in whole blocks of {block_tokens} tokens: {lost} of each are computed again."
+    ]
 
 
 def _pool(reuse: PoolReuse) -> list[str]:

@@ -48,7 +48,7 @@ class MeasuredAllReduce(Noun):
 class AcceleratorLink(Noun):
     """The fast link between accelerators of one server or rack."""
 
-    kind: Literal["nvlink", "nvlink-bridge", "xgmi", "ici", "roce", "none"]
+    kind: Literal["nvlink", "nvlink-bridge", "xgmi", "ici", "roce", "neuronlink", "none"]
     one_way: BytesPerSecond | None = None
     """All links of one device together, one way; absent when there is no fast link."""
     pair_one_way: BytesPerSecond | None = None
@@ -95,7 +95,7 @@ class Accelerator(CatalogEntry):
     """A GPU or other accelerator."""
 
     kind: Literal["accelerator"] = "accelerator"
-    vendor: Literal["NVIDIA", "AMD", "Intel", "Google"]
+    vendor: Literal["NVIDIA", "AMD", "Intel", "Google", "AWS"]
     architecture: str
     """Family of matrix units, such as hopper: one that the calibration knows."""
     form_factor: str = ""

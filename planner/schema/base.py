@@ -156,6 +156,13 @@ UsdPerHour = Annotated[
     _schema(units.USD_PER_H),
 ]
 """Money per hour, zero or more, exact, in USD per hour."""
+UsdPerKwh = Annotated[
+    Decimal,
+    BeforeValidator(_reader(units.USD_PER_KWH, positive=False)),
+    _writer(units.USD_PER_KWH),
+    _schema(units.USD_PER_KWH),
+]
+"""Price of electricity, zero or more, exact, in USD per kilowatt-hour."""
 Share = Annotated[
     Decimal,
     BeforeValidator(_reader(units.FRACTION, positive=False)),

@@ -76,6 +76,8 @@ class Candidates:
     """… and the lot."""
     placed_units: IntArray
     """Whole units that one replica takes there; 0 where several replicas may share a unit."""
+    placed_part: BoolArray
+    """The lot sells parts of servers."""
 
     def __len__(self) -> int:
         """Number of configurations."""

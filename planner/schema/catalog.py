@@ -39,6 +39,7 @@ from planner.schema.model import (
     ModelShape,
     Moe,
     PublishedCounts,
+    SlidingHeads,
     Vision,
 )
 from planner.schema.number_format import NumberFormat, StructuredSparsity
@@ -77,6 +78,7 @@ __all__ = [
     "Parameter",
     "PriceList",
     "PublishedCounts",
+    "SlidingHeads",
     "Source",
     "SourceText",
     "Storage",

@@ -50,6 +50,11 @@ class CatalogEntry(Noun):
     """The sources that the blocks of this file refer to by key."""
     note: str = ""
 
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Every name beside id and name."""
+        return self.aliases
+
     @model_validator(mode="after")
     def _sources_are_known(self) -> CatalogEntry:
         for name in sorted(_named_sources(self)):

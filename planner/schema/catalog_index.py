@@ -23,6 +23,7 @@ from planner.schema.catalog import (
     UserFactors,
 )
 from planner.schema.claims import ClaimList
+from planner.schema.number_format import PARTS, Part
 
 FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "accelerators": Accelerator,
@@ -68,7 +69,10 @@ class Catalog:
     def names(self, folder: str) -> tuple[str, ...]:
         """Ids and then aliases of one kind, to suggest from."""
         entries = self.by_folder.get(folder, {}).values()
-        return (*(entry.id for entry in entries), *(alias for entry in entries for alias in entry.aliases))
+        return (
+            *(entry.id for entry in entries),
+            *(other for entry in entries for other in entry.other_names),
+        )
 
     def accelerator(self, name: str) -> Accelerator | None:
         """An accelerator by id or alias."""
@@ -76,9 +80,23 @@ class Catalog:
         return found
 
     def model(self, name: str) -> Model | None:
-        """A model by id or alias."""
+        """A model by id or alias, or as the checkpoint that a name means: listed, or told by its ending."""
         found: Model | None = self.find("models", name)
-        return found
+        if found is None:
+            return self._by_ending(name)
+        stored = next((item for item in found.checkpoints if folded(name) in map(folded, item.ids)), None)
+        return found if stored is None else found.stored_as(stored.format, stored.scales)
+
+    def _by_ending(self, name: str) -> Model | None:
+        """``ORG/NAME-ENDING``, where NAME is a model and ENDING that of a format, whoever published it."""
+        last = folded(name).rstrip("/").rpartition("/")[2]
+        endings = [(ending, form.id) for form in self.number_formats for ending in map(folded, form.endings)]
+        for ending, form in sorted(endings, key=lambda pair: -len(pair[0])):
+            base = self.find("models", last.removesuffix(ending)) if last.endswith(ending) else None
+            if base is not None:
+                stored: Model = base.stored_as(form)
+                return stored
+        return None
 
     def engine(self, name: str) -> Engine | None:
         """A serving engine by id or alias."""
@@ -86,9 +104,29 @@ class Catalog:
         return found
 
     def number_format(self, name: str) -> NumberFormat | None:
-        """A format of weights or KV cache by id or alias."""
-        found: NumberFormat | None = self.find("formats", name)
-        return found
+        """A format of weights or KV cache by id or alias, or a mix such as ``int4+attention=fp8+head=fp8``.
+
+        The first is the format of all weights, the others those of the parts named.
+        """
+        first, *others = name.split("+")
+        found: NumberFormat | None = self.find("formats", first)
+        if found is None or not others:
+            return found
+        parts: dict[Part, NumberFormat] = dict(found.own_parts)
+        for text in others:
+            part, _, form = (word.strip() for word in text.partition("="))
+            other: NumberFormat | None = self.find("formats", form)
+            if part not in PARTS or other is None or not (found.weights and other.weights) or other.parts:
+                return None
+            parts[part] = other
+        return found.with_parts(
+            parts, "+".join([found.id, *(f"{p}={parts[p].id}" for p in PARTS if p in parts)])
+        )
+
+    @property
+    def formats(self) -> Mapping[str, NumberFormat]:
+        """Every format by its id, mixes included."""
+        return _Formats(self)
 
     def archetype(self, name: str) -> Archetype | None:
         """A kind of workload by id or alias."""
@@ -155,3 +193,23 @@ class Catalog:
         """Every entry, kind after kind, each by id."""
         for folder in FOLDERS:
             yield from self.by_folder.get(folder, {}).values()
+
+
+class _Formats(Mapping[str, NumberFormat]):
+    """Formats by id; what no file holds is looked up as a mix."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._files: Mapping[str, NumberFormat] = catalog.by_folder.get("formats", {})
+
+    def __getitem__(self, key: str) -> NumberFormat:
+        found = self._files.get(key) or self._catalog.number_format(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)

@@ -9,6 +9,7 @@ from pydantic import Field
 from planner.schema.accelerator import Accelerator
 from planner.schema.base import Bytes, Exact, Noun, Seconds, Share
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+from planner.schema.number_format import NumberFormat
 from planner.schema.reuse import Tier
 from planner.schema.speculation import DraftKind
 
@@ -96,6 +97,10 @@ class EngineSupport(Noun):
     vendors: tuple[Literal["NVIDIA", "AMD", "Intel", "Google"], ...]
     weights: tuple[str, ...]
     kv: tuple[str, ...]
+    only_on: dict[str, tuple[str, ...]] = {}
+    """Formats whose kernels exist for some architectures only, as weights and as cache."""
+    without: tuple[str, ...] = ()
+    """Architectures of these vendors on which it does not run."""
     attention_dp: bool
     pipeline: bool
     lora: bool
@@ -113,6 +118,19 @@ class EngineSupport(Noun):
     first_token_from: Literal["prefill", "decode"]
     """Which side of disaggregated serving sends the first token."""
     source: Source
+
+    def loads(self, weights: NumberFormat, architecture: str) -> bool:
+        """Whether it multiplies weights of a format, and of every part that has one of its own."""
+        first = weights.id.partition("+")[0]  # a mix is named after the format of all weights
+        forms = (first, *(form.id for form in weights.own_parts.values()))
+        return all(form in self.weights and self._runs(form, architecture) for form in forms)
+
+    def keeps(self, kv: NumberFormat, architecture: str) -> bool:
+        """Whether its attention kernels read a cache of a format."""
+        return kv.id in self.kv and self._runs(kv.id, architecture)
+
+    def _runs(self, form: str, architecture: str) -> bool:
+        return form not in self.only_on or architecture in self.only_on[form]
 
 
 class EngineHandOver(Noun):

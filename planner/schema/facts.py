@@ -70,6 +70,15 @@ class ModelFacts:
     """Architecture family as the catalog names it; tells whether measured rows exist."""
     query_key_norm: bool = False
     """Queries and keys are normalised before the rotation."""
+    sliding_params_per_layer: int = 0
+    """One layer that keeps a window; 0 where it is like a full one."""
+    sliding_kv_heads: int = 0
+    sliding_kv_elements_per_token_layer: int = 0
+    """Cached values of a layer that keeps a window; 0 where they are those of a full one."""
+    sparse_layers: int = 0
+    """Layers that read the top k of their tokens; 0: all, where there is a top k."""
+    own_format: str = ""
+    """Format in which the model itself is published, whatever checkpoint is meant."""
     fp8_block_scales: bool = False
     """FP8 weights have a scale a block: products rescale as they add up, and activations are scaled as
     they come."""
@@ -78,3 +87,15 @@ class ModelFacts:
     def attention_layers(self) -> int:
         """Layers that keep KV."""
         return self.full_layers + self.sliding_layers
+
+    @property
+    def mixer_params(self) -> int:
+        """Attention and linear attention of all layers."""
+        sliding = self.sliding_params_per_layer or self.attention_params_per_layer
+        attention = self.full_layers * self.attention_params_per_layer + self.sliding_layers * sliding
+        return attention + self.linear_layers * self.linear_params_per_layer
+
+    @property
+    def sliding_elements(self) -> int:
+        """Cached values of one token in one layer that keeps a window."""
+        return self.sliding_kv_elements_per_token_layer or self.kv_elements_per_token_layer

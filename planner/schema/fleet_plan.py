@@ -99,6 +99,17 @@ class TierTaken(Noun):
     advice: tuple[str, ...] = ()
 
 
+class EnginesTried(Noun):
+    """One combination of the engines that the problem names, and what its best fleet costs."""
+
+    engines: dict[str, str]
+    """By workload that names several."""
+    status: str
+    cost_usd_per_hour: float | None
+    """None: no plan."""
+    taken: bool
+
+
 class Shortage(Noun):
     """What can be served when not all can be: workloads in order of priority."""
 

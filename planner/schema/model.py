@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
 
@@ -29,13 +32,28 @@ class LinearAttention(Noun):
     """Weights of one linear layer's token mixer."""
 
 
+class SlidingHeads(Noun):
+    """KV heads of the layers that keep a window, where they are not those of the full layers (Gemma 4)."""
+
+    kv_heads: Positive
+    head_dim: Positive
+
+
 class Attention(Noun):
-    """Attention of the decoder layers."""
+    """Attention of the decoder layers; heads are those of the layers that keep every token."""
 
     kind: Literal["mha", "gqa", "mqa", "mla"]
     query_heads: Positive
     kv_heads: Positive
     head_dim: Positive
+    v_head_dim: Positive | None = None
+    """Size of one head of the values, where it is not that of queries and keys (MiMo-V2)."""
+    shared_kv: Literal["none", "projection", "cache"] = "none"
+    """Full layers project keys and values together (Gemma 4); or all layers also cache them as one vector."""
+    tokens_per_entry: Positive = 1
+    """Tokens that full layers merge into one entry of the cache."""
+    params_per_layer: Positive | None = None
+    """Weights of one layer, where the fields here do not give them."""
     qkv_bias: bool = False
     output_bias: bool = False
     qk_norm: Literal["none", "per-head-dim", "per-head"] = "none"
@@ -44,15 +62,27 @@ class Attention(Noun):
     """A gate on the attention output, projected beside the queries and as wide as they are."""
     sinks: bool = False
     """One learned attention sink per query head."""
+    sliding_sinks: bool = False
+    """The same on layers that keep a window only."""
     full_layers: Count
     """Layers that keep every token."""
     sliding_layers: Count = 0
     """Layers that keep a window of tokens."""
+    sliding_heads: SlidingHeads | None = None
     window_tokens: Positive | None = None
     sparse_top_k_tokens: Positive | None = None
     """Sparse attention: tokens read per decode step (all are kept)."""
+    sparse_layers: Positive | None = None
+    """Full layers that read so few; absent: all of them."""
     mla: MlaShape | None = None
     linear: LinearAttention | None = None
+
+    @model_validator(mode="after")
+    def _windows_have_a_size(self) -> Attention:
+        if self.sliding_layers and self.window_tokens is None:
+            found = {"found": "sliding_layers without window_tokens", "expected": "both", "maybe": ""}
+            raise PydanticCustomError("window", "no size of the window", found)
+        return self
 
 
 class Mlp(Noun):
@@ -71,6 +101,8 @@ class Moe(Noun):
     experts: Positive
     experts_per_token: Positive
     expert_intermediate_size: Positive
+    latent_size: Positive | None = None
+    """Experts work on a projection of the hidden state of this size, one for all of a layer (Nemotron 3)."""
     shared_intermediate_size: Count = 0
     """All shared experts together."""
     gated: bool = True
@@ -120,13 +152,27 @@ class PublishedCounts(Noun):
     source: Source
 
 
+class Checkpoint(Noun):
+    """Published checkpoints of one architecture in one format."""
+
+    format: str
+    scales: Literal["row", "block"] | None = None
+    """Scales of FP8, where they are not those of the model's own FP8 checkpoint."""
+    ids: tuple[str, ...]
+    source: Source = "ids"
+
+
 class Model(CatalogEntry):
     """A language model."""
 
     kind: Literal["model"] = "model"
     family: str
-    native_format: Literal["bf16", "fp8", "int8", "mxfp4", "int4", "nvfp4"]
+    native_format: str
     """Format of the published checkpoint."""
+    quantized_from: str | None = None
+    """Format of the model itself, where this is a checkpoint that somebody made narrower."""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """Checkpoints in other formats: their names mean this model in that format."""
     fp8_scales: Literal["row", "block"] = "row"
     """Scales of the FP8 checkpoint: one a tensor or row, or one a block of weights (128 x 128)."""
     max_context_tokens: Positive
@@ -135,3 +181,17 @@ class Model(CatalogEntry):
     """The publisher's count of active parameters leaves out the input embedding (gpt-oss)."""
     shape: ModelShape
     vision: Vision | None = None
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """Aliases and the names of all checkpoints."""
+        return (*self.aliases, *(name for item in self.checkpoints for name in item.ids))
+
+    def stored_as(self, form: str, scales: Literal["row", "block"] | None = None) -> Model:
+        """The same model as a checkpoint in a format."""
+        if form == self.native_format and scales in (None, self.fp8_scales):
+            return self
+        own = None if form == self.native_format else self.quantized_from or self.native_format
+        return self.model_copy(
+            update={"native_format": form, "fp8_scales": scales or self.fp8_scales, "quantized_from": own}
+        )

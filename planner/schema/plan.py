@@ -13,6 +13,7 @@ from planner.schema.efficiency import Efficiency
 from planner.schema.fleet_answers import ChangeStep, Move, RobustVariant, Scenario, Survival
 from planner.schema.fleet_plan import (
     ApiTaken,
+    EnginesTried,
     Order,
     PeriodTaken,
     Shortage,
@@ -399,6 +400,8 @@ class Plan(Noun):
     """What these changes cost and assume."""
     api: tuple[ApiTaken, ...] = ()
     tiers: tuple[TierTaken, ...] = ()
+    engines: tuple[EnginesTried, ...] = ()
+    """Where a workload names several engines, every combination, the cheapest first."""
     survives: tuple[Survival, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     """The plan kept as it is when demand, speeds or prices change (only when asked for)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from planner.schema.base import (
@@ -17,6 +17,7 @@ from planner.schema.base import (
     Percentage,
     Share,
     UsdPerHour,
+    UsdPerKwh,
     Watts,
 )
 from planner.schema.lengths import Lengths
@@ -102,8 +103,9 @@ class Precision(Noun):
     """Formats that the quality target allows."""
 
     weights: tuple[str, ...] | None = None
-    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits. INT8, 4 bits and
-    2:4 sparse formats (such as ``fp8-2:4``) only when named."""
+    """Formats of the weights; default: the checkpoint's own, and narrower down to 8 bits. INT8, 4 bits, GGUF
+    (``Q4_K_M``), 2:4 sparse formats (``fp8-2:4``) and mixes by part (``int4+attention=fp8+head=fp8``; parts
+    are attention, dense, head and embedding) only when named."""
     kv: tuple[str, ...] | None = None
     """Formats of the KV cache; default: 16 and 8 bits."""
 
@@ -219,6 +221,9 @@ class Workload(Noun):
     """Latency limits."""
     precision: Precision = Precision()
     """Formats that the quality target allows."""
+    max_quality_loss: Share | None = None
+    """Largest loss of quality that its number formats may cost by what is published of them, weights and
+    cache added; formats without a published figure are then left out. Default: no limit."""
     prefix_cache_hit: Share = Decimal(0)
     """Share of prompt tokens found in the prefix cache, whatever the number of replicas."""
     prefix_cache: PrefixCache | None = None
@@ -229,8 +234,9 @@ class Workload(Noun):
     """Drop tokens from the KV of running requests."""
     trim: Trim | None = None
     """Shorter prompts and capped answers than ``lengths`` says."""
-    engine: str = "vllm"
-    """Serving engine, by catalog id or alias; ``naive`` is a stack to compare with."""
+    engine: str | Annotated[tuple[str, ...], Field(min_length=1)] = "vllm"
+    """Serving engine, by catalog id or alias, or several to choose one from; ``naive`` is a stack to compare
+    with."""
     speculation: Speculation | tuple[Speculation, ...] | None = None
     """Speculative decoding that the search may use: one kind of drafts, or several to choose from."""
     experts: Experts | None = None
@@ -261,6 +267,20 @@ class Workload(Noun):
     """Residency: regions in which it may run."""
     providers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """Providers on whose machines it may run."""
+
+    @field_validator("engine")
+    @classmethod
+    def _engines_differ(cls, named: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if isinstance(named, str):
+            return named
+        if len(set(named)) < len(named):
+            raise _refused(f"engines {', '.join(named)}", "each engine once")
+        return named[0] if len(named) == 1 else named
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Engines to choose one from."""
+        return (self.engine,) if isinstance(self.engine, str) else self.engine
 
     @model_validator(mode="after")
     def _class_is_clear(self) -> Workload:
@@ -315,6 +335,12 @@ class Fleet(Noun):
     """Per GPU-hour. Default: the on-demand offers of the price lists, bought whole."""
     stock: dict[str, Count] = {}
     """GPUs that can be had at most, by type. Default: no limit."""
+    owned: dict[str, Count] = {}
+    """GPUs that are there and paid anyway, by type: a line of supply on term ``owned`` that costs its
+    electricity. More of the same type come from a line of ``supply`` or a price; other types stay allowed
+    unless ``accelerators`` is given."""
+    electricity: UsdPerKwh | None = None
+    """What ``owned`` GPUs cost while they are used: rated power × ``pue`` × this. Default: nothing."""
     providers: tuple[str, ...] | None = None
     """Price lists to buy from; default: all."""
     regions: tuple[str, ...] | None = None
@@ -344,7 +370,7 @@ class Fleet(Noun):
     co2_g_per_kwh: dict[str, Annotated[Exact, Field(ge=0, le=10_000)]] = {}
     """Carbon intensity of the grid by region, before the catalog's figures."""
     pue: Annotated[Exact, Field(ge=1, le=3)] = Decimal("1.3")
-    """Power of the building over power of the machines, for carbon dioxide."""
+    """Power of the building over power of the machines, for carbon dioxide and electricity."""
     purchase: Literal["gpu", "node"] | None = None
     """Whole servers or single GPUs where the user gives prices or stock; default gpu."""
     node_size: Positive | None = None
@@ -375,6 +401,12 @@ class Fleet(Noun):
         if self.accelerators == ():
             raise _refused("an empty list of accelerators", "at least one, or no key for all")
         return self
+
+    @property
+    def supplied(self) -> tuple[str, ...]:
+        """GPUs that the user has lines of supply for: those owned and those of ``supply``."""
+        lines = (line.gpu for line in self.supply or ())
+        return tuple(dict.fromkeys((*lines, *self.owned)))
 
     def headroom_of(self, workload: Workload) -> Headroom:
         """Memory and capacity kept free for a workload: its own figures, the fleet's for the others."""

@@ -11,9 +11,9 @@ from planner.schema.choice import Choice
 from planner.schema.limit_rows import LimitRow
 
 LimitKind = str
-"""``latency``, ``memory``, ``precision``, ``rule`` decide what a replica carries; ``service`` is a bucket
-that must be served (``unservable:W/B``); ``demand``, ``headroom``, ``redundancy``, ``replicas`` and
-``utilization`` are given; all others are those of `planner.constraints.plan.registry`."""
+"""``latency``, ``memory``, ``precision``, ``quality``, ``rule`` decide what a replica carries; ``service``
+is a bucket that must be served (``unservable:W/B``); ``demand``, ``headroom``, ``redundancy``, ``replicas``
+and ``utilization`` are given; all others are those of `planner.constraints.plan.registry`."""
 
 Goal = Literal["any", "value", "plan"]
 """How far to search: any feasible choice, the optimal value, or the optimal choice with its ties settled."""

@@ -35,7 +35,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "attention_dp": Attribute("number", "copies of the attention inside one replica"),
     "gpus_per_replica": Attribute("number", "GPUs of one replica"),
     "node_gpus": Attribute("number", "GPUs of the server or instance"),
-    "link_kind": Attribute("name", "fast link: nvlink, nvlink-bridge, xgmi, ici, roce or none"),
+    "link_kind": Attribute("name", "fast link: nvlink, nvlink-bridge, xgmi, ici, roce, neuronlink or none"),
     "link_domain_gpus": Attribute("number", "GPUs that share the fast link; 1 without one"),
     "fast_link": Attribute("flag", "the tensor-parallel group lies on one fast link"),
     "measured_all_reduce": Attribute(

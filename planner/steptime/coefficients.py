@@ -104,7 +104,7 @@ def _gemms(c: SimpleNamespace) -> dict[str, FloatArray]:
     """``s R(2 params (x / (g s) + M0) / (t F), bytes / (t BW))`` for attention, feed-forward and head."""
     rows: dict[str, FloatArray] = {}
     head_params = c.vocabulary_size * c.hidden_size
-    head_bytes = operators.BYTES_PER_ACTIVATION * head_params
+    head_bytes = c.head_value_bytes * head_params
     for name, unit, params, weight_bytes, flops_per_s, share in (
         (
             "attention", "token", c.attention_params, c.attention_bytes, c.attention_flops_per_s,

@@ -21,19 +21,19 @@ def model_facts(model: Model) -> ModelFacts:
     shape, attention, moe = model.shape, model.shape.attention, model.shape.moe
     embedding = shape.vocab_size * shape.hidden_size
     head = 0 if shape.tie_word_embeddings else embedding
-    attention_layers = attention.full_layers + attention.sliding_layers
     linear_layers = attention.linear.layers if attention.linear else 0
     linear_params = attention.linear.params_per_layer if attention.linear else 0
     attention_params = attention_params_per_layer(attention, shape.hidden_size)
+    sliding = _sliding_attention(attention)
+    sliding_params = attention_params_per_layer(sliding, shape.hidden_size)
     dense_mlp = mlp_params(shape.mlp, shape.hidden_size) if shape.mlp else 0
     norms = norm_params(shape)
     expert, shared, router = _moe_params(moe, shape.hidden_size) if moe else (0, 0, 0)
     moe_layers, experts, chosen = (moe.layers, moe.experts, moe.experts_per_token) if moe else (0, 0, 0)
     vision = model.vision
 
-    always = (
-        attention_layers * attention_params + linear_layers * linear_params + shape.dense_layers * dense_mlp
-    )
+    always = attention.full_layers * attention_params + attention.sliding_layers * sliding_params
+    always += linear_layers * linear_params + shape.dense_layers * dense_mlp
     always += moe_layers * (shared + router) + norms + shape.other_params
     total = embedding + head + always + moe_layers * experts * expert + (vision.params if vision else 0)
     worked = (head or embedding) + always + moe_layers * chosen * expert
@@ -61,7 +61,7 @@ def model_facts(model: Model) -> ModelFacts:
         experts=experts,
         experts_per_token=chosen,
         expert_params=expert,
-        expert_hidden_size=shape.hidden_size if moe else 0,
+        expert_hidden_size=(moe.latent_size or shape.hidden_size) if moe else 0,
         expert_intermediate_size=moe.expert_intermediate_size if moe else 0,
         shared_params_per_moe_layer=shared,
         router_params_per_moe_layer=router,
@@ -82,22 +82,47 @@ def model_facts(model: Model) -> ModelFacts:
         params_active_excl_input_embedding=worked,
         max_context_tokens=model.max_context_tokens,
         native_format=model.native_format,
+        own_format=model.quantized_from or model.native_format,
         family=model.family,
         query_key_norm=attention.qk_norm != "none",
+        sliding_params_per_layer=sliding_params if sliding_params != attention_params else 0,
+        sliding_kv_heads=attention.sliding_heads.kv_heads if attention.sliding_heads else 0,
+        sliding_kv_elements_per_token_layer=0 if sliding is attention else _kv_elements(sliding),
+        sparse_layers=attention.sparse_layers or 0,
         fp8_block_scales=model.fp8_scales == "block",
     )
+
+
+def _sliding_attention(attention: Attention) -> Attention:
+    """Attention of the layers that keep a window, as if all layers were such."""
+    heads = attention.sliding_heads
+    changed: dict[str, object] = {}
+    if heads is not None:
+        changed = {"kv_heads": heads.kv_heads, "head_dim": heads.head_dim}
+    if attention.shared_kv == "projection":
+        changed["shared_kv"] = "none"
+    if attention.tokens_per_entry > 1:
+        changed["tokens_per_entry"] = 1
+    if attention.sliding_sinks:
+        changed["sinks"] = True
+    return attention.model_copy(update=changed) if changed else attention
 
 
 def attention_params_per_layer(attention: Attention, hidden_size: int) -> int:
     """Weights of one attention layer: projections, biases, query-key norms, sinks.
 
-    ``h (n_q + 2 n_kv) d + n_q d h`` plus the small vectors; an output gate is as wide as the queries.
+    ``h (n_q d + n_kv (d + d_v)) + n_q d_v h`` plus the small vectors; an output gate is as wide
+    as the queries.
     """
+    if attention.params_per_layer is not None:
+        return attention.params_per_layer
     if attention.mla is not None:
         return _mla_params(attention.mla, attention, hidden_size)
     heads_q, heads_kv, dim = attention.query_heads, attention.kv_heads, attention.head_dim
-    projected = ((2 if attention.output_gate else 1) * heads_q + 2 * heads_kv) * dim
-    params = hidden_size * projected + heads_q * dim * hidden_size
+    v_dim = attention.v_head_dim or dim
+    projected = (2 if attention.output_gate else 1) * heads_q * dim
+    projected += heads_kv * (dim if attention.shared_kv != "none" else dim + v_dim)
+    params = hidden_size * projected + heads_q * v_dim * hidden_size
     params += projected if attention.qkv_bias else 0
     params += hidden_size if attention.output_bias else 0
     params += {"none": 0, "per-head-dim": 2 * dim, "per-head": (heads_q + heads_kv) * dim}[attention.qk_norm]
@@ -116,6 +141,8 @@ def _mla_params(mla: MlaShape, attention: Attention, hidden_size: int) -> int:
     params += hidden_size * down + mla.kv_lora_rank
     params += mla.kv_lora_rank * heads * (mla.qk_nope_head_dim + mla.v_head_dim)
     params += heads * mla.v_head_dim * hidden_size
+    if attention.output_gate:
+        params += hidden_size * heads * mla.v_head_dim
     if attention.qkv_bias:  # the down-projections carry it
         params += (mla.q_lora_rank or 0) + down
     return params + (hidden_size if attention.output_bias else 0)
@@ -139,9 +166,10 @@ def _feed_forward(hidden_size: int, intermediate_size: int, gated: bool, bias: b
 
 
 def _moe_params(moe: Moe, hidden_size: int) -> tuple[int, int, int]:
-    """One routed expert, all shared experts of a layer, the router of a layer."""
-    expert = _feed_forward(hidden_size, moe.expert_intermediate_size, moe.gated, moe.bias)
+    """One routed expert, all shared experts of a layer with the projections to the latent, its router."""
+    expert = _feed_forward(moe.latent_size or hidden_size, moe.expert_intermediate_size, moe.gated, moe.bias)
     shared = _feed_forward(hidden_size, moe.shared_intermediate_size, moe.gated, moe.bias)
+    shared += 2 * hidden_size * moe.latent_size if moe.latent_size else 0
     return expert, shared, moe.experts * (hidden_size + (1 if moe.router_bias else 0))
 
 
@@ -154,14 +182,18 @@ def _query_head_dim(attention: Attention) -> int:
 def _kv_elements(attention: Attention) -> int:
     if attention.mla is not None:
         return attention.mla.kv_lora_rank + attention.mla.qk_rope_head_dim
-    return 2 * attention.kv_heads * attention.head_dim
+    each = attention.head_dim
+    if attention.shared_kv != "cache":
+        each += attention.v_head_dim or attention.head_dim
+    return attention.kv_heads * each // attention.tokens_per_entry
 
 
 def _attention_flops(attention: Attention) -> tuple[int, int]:
     """FLOP per new token, layer and context token: decode (MLA reads the latent), prefill."""
     heads, mla = attention.query_heads, attention.mla
     if mla is None:
-        return 4 * heads * attention.head_dim, 4 * heads * attention.head_dim
+        flops = 2 * heads * (attention.head_dim + (attention.v_head_dim or attention.head_dim))
+        return flops // attention.tokens_per_entry, flops // attention.tokens_per_entry
     decode = 2 * heads * (2 * mla.kv_lora_rank + mla.qk_rope_head_dim)
     prefill = 2 * heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim)
     return decode, prefill

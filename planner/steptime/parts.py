@@ -224,7 +224,7 @@ def _adapters(s: StepSpecs, tokens: Floats, requests: Floats) -> _Cost:
 
 def _head(s: StepSpecs, sampled_tokens: Floats) -> _Cost:
     work_flops, read_bytes = operators.head_work(
-        sampled_tokens + s.gemm_half_tokens, s.vocabulary_size, s.hidden_size, s.tp
+        sampled_tokens + s.gemm_half_tokens, s.vocabulary_size, s.hidden_size, s.tp, s.head_value_bytes
     )
     cost = _with(
         s.head_overlap_exponent,

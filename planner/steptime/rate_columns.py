@@ -85,7 +85,7 @@ def _count_layer_kernels(table: ConfigurationTable) -> FloatArray:
             attention * table.fact("query_key_norm"),
             table.fact("layers"),
             _scaling(table, table.attention_weights),
-            _scaling(table, table.weights),
+            _scaling(table, table.dense_weights),
         )
     )
 
@@ -110,11 +110,10 @@ def _moe_kernels(table: ConfigurationTable) -> FloatArray:
 def compute_columns(table: ConfigurationTable) -> Columns:
     """Reachable rates of matrix products by part, and memory bandwidth."""
     expert_fraction = table.calibrated(rates.parameter, "expert_efficiency")
-    mlp = _reachable(table, table.weights)
     return {
         "attention_flops_per_s": _reachable(table, table.attention_weights),
-        "mlp_flops_per_s": mlp,
-        "expert_flops_per_s": mlp * expert_fraction,
+        "mlp_flops_per_s": _reachable(table, table.dense_weights),
+        "expert_flops_per_s": _reachable(table, table.weights) * expert_fraction,
         "head_flops_per_s": by_distinct([table.calibration, table.accelerator], _head_rate)[0],
         "sixteen_bit_flops_per_s": table.accelerator.column(lambda a: float(a.compute.bf16)),
         "memory_bytes_per_s": table.accelerator.column(lambda a: float(a.memory.bandwidth)),

@@ -44,7 +44,7 @@ def multiplies_narrow(accelerator: Accelerator, form: NumberFormat) -> bool:
 
 def block_scaled(model: ModelFacts, form: NumberFormat) -> bool:
     """Whether weights of a model in a format have a scale a block."""
-    return form.id == FP8 and model.fp8_block_scales
+    return (form.kernels or form.id) == FP8 and model.fp8_block_scales
 
 
 def reachable_fraction(
@@ -56,7 +56,10 @@ def reachable_fraction(
         InputError: the calibration has no share for the format.
     """
     if form.sparse is None:
-        return peak_fraction(calibration, accelerator, form.id, in_blocks)
+        if form.id in calibration.compute_efficiency.get(accelerator.architecture, {}):
+            return peak_fraction(calibration, accelerator, form.id, in_blocks)
+        share = peak_fraction(calibration, accelerator, form.kernels or form.id, in_blocks)
+        return share * float(form.kernel_share)
     return peak_fraction(calibration, accelerator, form.sparse.dense) * float(form.sparse.reach)
 
 

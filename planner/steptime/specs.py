@@ -37,6 +37,8 @@ class StepSpecs:
     mlp_params: FloatArray
     """Dense and shared feed-forward parts and routers of a stage, before the division by tp."""
     mlp_bytes: FloatArray
+    head_value_bytes: FloatArray
+    """Of one weight of the output head."""
     experts: FloatArray
     experts_per_token: FloatArray
     expert_params: FloatArray

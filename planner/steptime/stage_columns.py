@@ -6,12 +6,12 @@ import numpy as np
 
 from planner.physics import attention as attention_of
 from planner.physics import memory, parallelism
-from planner.physics.weights import kv_bytes_per_token, kv_share_per_rank
+from planner.physics.weights import BITS_PER_BYTE, kv_bytes_per_token, kv_share_per_rank
 from planner.schema.catalog import NumberFormat
 from planner.schema.facts import ModelFacts
 from planner.steptime.interning import Numbers, by_distinct
 from planner.steptime.table import Columns, ConfigurationTable
-from planner.steptime.weights import weight_parts
+from planner.steptime.weights import head_bits, weight_parts
 
 NO_WINDOW_TOKENS = 1.0
 """Stands where no layer has a window; the share of such layers is 0."""
@@ -52,7 +52,7 @@ def weight_columns(table: ConfigurationTable) -> Columns:
     experts = np.maximum(table.fact("experts"), 1.0)
     held = np.asarray(parallelism.experts_per_gpu(experts, table.ep) / experts)
     return {
-        "attention_params": mixer * table.model.column(_mixer_params),
+        "attention_params": mixer * table.model.column(lambda m: m.mixer_params),
         "attention_bytes": mixer * attention,
         "mlp_params": (
             dense_share * table.model.column(lambda m: m.dense_layers * m.dense_mlp_params_per_layer)
@@ -60,19 +60,13 @@ def weight_columns(table: ConfigurationTable) -> Columns:
             + table.fact("other_params") / table.pp
         ),
         "mlp_bytes": mlp_bytes + moe_share * router,
+        "head_value_bytes": table.weights.column(lambda form: head_bits(form) / BITS_PER_BYTE),
         "layer_experts_bytes": routed / np.maximum(table.fact("moe_layers"), 1.0),
         "weight_bytes": (mixer * attention + mlp_bytes + ends) / table.tp
         + moe_share * held * routed / table.expert_shards
         + norms / table.pp
         + moe_share * router,
     }
-
-
-def _mixer_params(model: ModelFacts) -> int:
-    return (
-        model.attention_layers * model.attention_params_per_layer
-        + model.linear_layers * model.linear_params_per_layer
-    )
 
 
 def _shared_params(model: ModelFacts) -> int:
@@ -98,19 +92,24 @@ def _part_bytes(
 
 
 def attention_columns(table: ConfigurationTable) -> Columns:
-    """Windows, work per context token and cache bytes of one rank."""
-    sliding, top_k = table.fact("sliding_layers"), table.fact("sparse_top_k_tokens")
-    window, layers = table.fact("window_tokens"), table.fact("attention_layers")
-    windowed = np.where(window > 0, sliding / np.maximum(layers, 1.0), 0.0)
+    """Windows, work per context token and cache bytes of one rank.
+
+    A step reads from layers with a window what a full one would of ``w v_w / v`` tokens, v values a token.
+    """
+    window, sliding = table.fact("window_tokens"), table.fact("sliding_layers")
+    read_layers, read_tokens = by_distinct([table.model], _windows_read)
     heads = attention_of.heads_per_rank_fraction(table.fact("query_heads"), table.tp)
     share = kv_share_per_rank(table.fact("kv_heads"), table.tp)
-    bits = table.kv.column(lambda form: float(form.bits))
+    share_sliding = kv_share_per_rank(
+        table.model.column(lambda m: m.sliding_kv_heads or m.kv_heads), table.tp
+    )
+    bits = table.kv.column(lambda form: float(form.cache_bits))
     values = table.fact("kv_elements_per_token_layer")
     queries = heads * table.model.column(_query_values)
     state = table.fact("state_bytes_per_sequence") * table.stage_fraction(table.fact("linear_layers"))
     return {
-        "windowed_fraction": np.where(top_k > 0, 1.0, windowed),
-        "window_tokens": np.where(top_k > 0, top_k, np.where(window > 0, window, NO_WINDOW_TOKENS)),
+        "windowed_fraction": read_layers / np.maximum(table.fact("attention_layers"), 1.0),
+        "window_tokens": read_tokens,
         "decode_flops_per_context_token": heads * table.fact("decode_attention_flops_per_context_token"),
         "prefill_flops_per_context_token": heads * table.fact("prefill_attention_flops_per_context_token"),
         "query_values": queries,
@@ -119,10 +118,10 @@ def attention_columns(table: ConfigurationTable) -> Columns:
         "kv_bytes_per_token_layer": kv_bytes_per_token(1.0, values, bits, share),
         "state_bytes_per_sequence": state / table.tp,
         "kv_full_bytes_per_token": kv_bytes_per_token(
-            table.staged(np.where(window > 0, table.fact("full_layers"), layers)), values, bits, share
+            table.staged(table.fact("full_layers")), values, bits, share
         ),
         "kv_sliding_bytes_per_token": kv_bytes_per_token(
-            table.staged(np.where(window > 0, sliding, 0.0)), values, bits, share
+            table.staged(sliding), table.model.column(lambda m: m.sliding_elements), bits, share_sliding
         ),
         "kv_window_tokens": np.maximum(window, NO_WINDOW_TOKENS),
     }
@@ -131,6 +130,15 @@ def attention_columns(table: ConfigurationTable) -> Columns:
 def _query_values(model: ModelFacts) -> float:
     """Queries (or outputs, whichever attention work says) of one token: ``f_p / 4``, all heads."""
     return model.prefill_attention_flops_per_context_token / 4.0
+
+
+def _windows_read(model: ModelFacts) -> tuple[float, float]:
+    """Layers of which a step reads a part of the tokens, and how many, in entries of a full layer."""
+    sparse = (model.sparse_layers or model.full_layers) if model.sparse_top_k_tokens else 0
+    window = model.window_tokens * model.sliding_elements / max(model.kv_elements_per_token_layer, 1)
+    layers = sparse + model.sliding_layers
+    tokens = sparse * model.sparse_top_k_tokens + model.sliding_layers * window
+    return float(layers), tokens / layers if tokens else NO_WINDOW_TOKENS
 
 
 def memory_columns(table: ConfigurationTable) -> Columns:

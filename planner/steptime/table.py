@@ -9,8 +9,9 @@ import numpy as np
 
 from planner.physics import parallelism
 from planner.physics.arrays import FloatArray
-from planner.schema.catalog import Calibration
+from planner.schema.catalog import Calibration, NumberFormat
 from planner.schema.configuration import Configuration
+from planner.schema.number_format import Part
 from planner.steptime import rates
 from planner.steptime.interning import Interned, by_distinct
 
@@ -28,6 +29,7 @@ class ConfigurationTable:
         self.accelerator = Interned([c.accelerator for c in configurations])
         self.weights = Interned([c.weights for c in configurations])
         self.attention_weights = Interned([c.attention_weights for c in configurations])
+        self.dense_weights = _of_part(self.weights, "dense")
         self.kv = Interned([c.kv for c in configurations])
         self.engine = Interned([c.engine for c in configurations])
         self.calibration = Interned([c.calibration for c in configurations])
@@ -88,3 +90,10 @@ class ConfigurationTable:
 
 def _column(values: list[int] | list[float] | list[bool]) -> FloatArray:
     return np.array(values, dtype=np.float64)
+
+
+def _of_part(weights: Interned[NumberFormat], part: Part) -> Interned[NumberFormat]:
+    """The format of a part, one entry a configuration."""
+    found = Interned([form.part(part) or form for form in weights.items])
+    found.rows = found.rows[weights.rows]
+    return found

@@ -9,6 +9,7 @@ from decimal import Decimal
 from planner.physics import weights as bytes_of
 from planner.schema.catalog import NumberFormat
 from planner.schema.facts import ModelFacts
+from planner.schema.number_format import Part
 
 KEPT_BITS = 16.0
 """Embeddings, head, norms, routers, biases of experts and vision stay 16 bit in published checkpoints."""
@@ -51,7 +52,10 @@ class KvBytesPerToken:
 def attention_format(
     facts: ModelFacts, weights: NumberFormat, formats: Mapping[str, NumberFormat]
 ) -> NumberFormat:
-    """The format of the attention weights: another one in mixture-of-experts checkpoints of some formats."""
+    """The format of the attention weights: often one of their own in mixtures of experts."""
+    own = weights.part("attention")
+    if own is not None:
+        return own
     if facts.moe_layers == 0 or weights.moe_attention_format is None:
         return weights
     return formats[weights.moe_attention_format]
@@ -65,18 +69,18 @@ def weight_parts(
     Each expert is cut over ``expert_shards`` GPUs, and padded on every one of them.
     """
     bits, attention_bits = float(weights.bits), float((attention or weights).bits)
-    mixers = facts.attention_layers * facts.attention_params_per_layer
-    mixers += facts.linear_layers * facts.linear_params_per_layer
+    dense = weights.part("dense")
+    dense_bits = bits if dense is None else float(dense.bits)
     return WeightParts(
-        attention_bytes=_stored(mixers, attention_bits),
-        dense_mlp_bytes=_stored(facts.dense_layers * facts.dense_mlp_params_per_layer, bits),
+        attention_bytes=_stored(facts.mixer_params, attention_bits),
+        dense_mlp_bytes=_stored(facts.dense_layers * facts.dense_mlp_params_per_layer, dense_bits),
         routed_bytes=facts.moe_layers * facts.experts * expert_bytes(facts, weights, expert_shards),
-        shared_bytes=_stored(facts.moe_layers * facts.shared_params_per_moe_layer, bits),
+        shared_bytes=_stored(facts.moe_layers * facts.shared_params_per_moe_layer, dense_bits),
         router_bytes=_stored(facts.moe_layers * facts.router_params_per_moe_layer, KEPT_BITS),
         norm_bytes=_stored(facts.norm_params, KEPT_BITS),
         other_bytes=_stored(facts.other_params, bits),
-        embedding_bytes=_stored(facts.embedding_params, KEPT_BITS),
-        lm_head_bytes=_stored(facts.lm_head_params, KEPT_BITS),
+        embedding_bytes=_stored(facts.embedding_params, _kept_bits(weights, "embedding")),
+        lm_head_bytes=_stored(facts.lm_head_params, head_bits(weights)),
         vision_bytes=_stored(facts.vision_params, KEPT_BITS),
     )
 
@@ -104,12 +108,25 @@ def kv_bytes_per_token(facts: ModelFacts, bits: Decimal | float, tp: int = 1) ->
     KV heads are replicated where ``tp`` exceeds them; the latent of MLA is kept whole on every rank.
     """
     share = bytes_of.kv_share_per_rank(facts.kv_heads, tp)
-    values = facts.kv_elements_per_token_layer
-    return KvBytesPerToken(
-        float(bytes_of.kv_bytes_per_token(facts.attention_layers, values, float(bits), share)),
-        float(bytes_of.kv_bytes_per_token(facts.full_layers, values, float(bits), share)),
+    share_sliding = bytes_of.kv_share_per_rank(facts.sliding_kv_heads or facts.kv_heads, tp)
+    full = bytes_of.kv_bytes_per_token(
+        facts.full_layers, facts.kv_elements_per_token_layer, float(bits), share
     )
+    sliding = bytes_of.kv_bytes_per_token(
+        facts.sliding_layers, facts.sliding_elements, float(bits), share_sliding
+    )
+    return KvBytesPerToken(float(full + sliding), float(full))
 
 
 def _stored(values: int, bits: float) -> float:
     return float(bytes_of.stored_bytes(values, bits))
+
+
+def head_bits(weights: NumberFormat) -> float:
+    """Bits of one value of the output head: 16 unless the checkpoint keeps it in another format."""
+    return _kept_bits(weights, "head")
+
+
+def _kept_bits(weights: NumberFormat, part: Part) -> float:
+    own = weights.part(part)
+    return KEPT_BITS if own is None else float(own.bits)

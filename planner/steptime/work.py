@@ -78,7 +78,13 @@ def step_work(
             ),
             0.0,
         ),
-        operators.head_work(decode_tokens + finishing_prompts * rank, s.vocabulary_size, s.hidden_size, s.tp),
+        operators.head_work(
+            decode_tokens + finishing_prompts * rank,
+            s.vocabulary_size,
+            s.hidden_size,
+            s.tp,
+            s.head_value_bytes,
+        ),
         (0.0, attention.state_bytes(sequences, s.state_bytes_per_sequence, 0.0)),
     ]
     flops, moved = (s.pp * sum(part[side] for part in parts) for side in (0, 1))

@@ -18,7 +18,7 @@ KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 PLAN_UNITS = {"GPUs", "replicas", "USD/h", "W", "fraction", "kg CO2/day"}
 PLAN_PARTS = {"limit", "of_line", "registry", "usage"}
 """Modules that limits of plans are made of."""
-UNITS = {"", "B", "s", "tokens", "GPUs", "USD/h"}
+UNITS = {"", "B", "s", "tokens", "GPUs", "USD/h", "fraction"}
 
 
 def module_of(constraint):

@@ -1,7 +1,7 @@
 """All verdicts together."""
 
 import numpy as np
-from candidate_samples import bits, evaluation
+from candidate_samples import STRUCTURAL, bits, evaluation
 
 from planner.constraints.registry import CANDIDATE_CONSTRAINTS, admitted, verdicts
 from planner.loaders.rules import load_planning_rules
@@ -15,14 +15,14 @@ def test_constraints_come_first_and_then_the_refusing_rules():
         *(f"{constraint.id}:chat" for constraint in CANDIDATE_CONSTRAINTS),
         "vendor-unsupported",
     ]
-    assert found[-1].title == "Accelerator of a vendor that the engine does not run on"
+    assert found[-1].title == "Accelerator that the engine does not run on"
     assert found[-1].slack.tolist() == [0, -1, 0]
 
 
 def test_admitted_is_what_no_verdict_excludes():
     found = evaluation(
         refusals={"vendor-unsupported": bits(3, 1)},
-        structural={"precision": bits(3, 2), "divisibility": bits(3), "interconnect": bits(3)},
+        structural={key: bits(3) for key in STRUCTURAL} | {"precision": bits(3, 2)},
     )
     assert admitted(verdicts(found, RULES)).tolist() == [True, False, False]
 

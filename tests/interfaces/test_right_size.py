@@ -13,6 +13,7 @@ from planner.interfaces import cli
 ROOT = Path(__file__).parents[2]
 FILES = Path(__file__).parent.parent / "data" / "right-size"
 CODER, OSS = FILES / "coder-480b.yaml", FILES / "oss-120b.yaml"
+THIRTY = FILES / "thirty-rps.yaml"
 
 
 def planned(capsys, problem, tmp_path=None, code=0):
@@ -49,6 +50,18 @@ def test_a_model_of_480b_takes_two_servers_and_not_four(capsys):
     # More run than fit at their longest, and they are hardly ever set back.
     assert pool["max_batch"] > 1.5 * pool["attention_dp"] * cache["max_concurrency"]
     assert cache["preemptions_per_s"] < 1e-3 * pool["load_rps"]
+
+
+def test_small_workers_share_whole_servers(capsys):
+    """Pairs of two and four GPUs are on the fabric of a server of eight, though smaller parts are sold."""
+    plan = planned(capsys, THIRTY)
+    assert plan["status"] == "optimal"
+    assert plan["gpus"]["h100-sxm"] <= 60
+    assert {pool["role"] for pool in plan["pools"]} == {"prefill", "decode"}
+    assert all(pool["offer"]["gpus"] == 8 for pool in plan["pools"])
+    assert min(pool["tp"] for pool in plan["pools"]) < 8
+    for pool in plan["pools"]:
+        assert pool["ttft_s"]["p99"] <= 1.0
 
 
 def test_gpt_oss_120b_runs_on_one_gpu_at_a_stated_share(capsys):

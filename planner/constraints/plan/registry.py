@@ -20,8 +20,7 @@ from planner.constraints.plan.stock import Stock
 from planner.constraints.plan.supply import Supply
 from planner.schema.fleet import FleetProblem
 from planner.schema.limit_rows import LimitRow
-from planner.schema.problem import Problem
-from planner.schema.supply import SupplyLine
+from planner.schema.problem import Fleet, Problem
 
 LINEAR_LIMITS: tuple[LinearLimit, ...] = (
     Stock(),
@@ -59,11 +58,11 @@ def in_order(rows: Iterable[LimitRow]) -> tuple[LimitRow, ...]:
     return tuple(sorted(rows, key=lambda row: (_RANK[row.kind], row.id)))
 
 
-def line_paths(supply: Iterable[SupplyLine]) -> dict[str, str]:
+def line_paths(fleet: Fleet) -> dict[str, str]:
     """Where the file states limits of lines: the n-th line of its GPU and term is ``GPU/TERM#n``."""
     seen: Counter[str] = Counter()
-    paths = {}
-    for place, line in enumerate(supply):
+    paths = {f"{Supply.kind}:{gpu}/owned": f"fleet.owned.{gpu}" for gpu in fleet.owned}
+    for place, line in enumerate(fleet.supply or ()):
         name = f"{line.gpu}/{line.term}"
         seen[name] += 1
         name = name if seen[name] == 1 else f"{name}#{seen[name]}"

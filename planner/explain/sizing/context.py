@@ -18,7 +18,7 @@ from planner.schema.slo import METRICS
 
 Value = float | int | str | None
 
-_PLACE = {"vram": 4, "precision": 5, "unservable": 11}
+_PLACE = {"vram": 4, "precision": 5, "max-quality-loss": 5, "unservable": 11}
 _PLACE |= {limit.kind: 12 if limit.kind == "budget" else 11 for limit in PLAN_LIMITS}
 _PLACE |= dict.fromkeys(METRICS, 10)
 _RULES_AT = 6

@@ -32,9 +32,13 @@ def llama(fields: Fields) -> Reading:
 
 
 def mistral(fields: Fields) -> Reading:
-    """Mistral: a window on every layer unless ``sliding_window`` says null; absent means 4,096."""
+    """Mistral: a window on every layer unless ``sliding_window`` says null; absent means 4,096.
+
+    Ministral 3 has none unless one is written.
+    """
     sizes = read_sizes(fields, context=131072, vocab=32000)
-    window = fields.optional_count("sliding_window") if fields.written("sliding_window") else 4096
+    default = None if fields.text("model_type") == "ministral3" else 4096
+    window = fields.optional_count("sliding_window") if fields.written("sliding_window") else default
     heads = attention(read_heads(fields, sizes.hidden, kv=8), read_windows(fields, sizes, window=window))
     return Reading(dense_shape(sizes, heads, _gated(fields)), sizes.context)
 

@@ -1,4 +1,4 @@
-"""Decoders that mix attention with layers of constant state: Qwen3-Next, Qwen3.5, Nemotron-H."""
+"""Decoders that mix attention with layers of constant state: Qwen3-Next, Qwen3.5, Nemotron-H, Kimi-K3."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from planner.loaders.hf_config.common import (
     read_layer_types,
     read_sizes,
 )
-from planner.loaders.hf_config.experts import dense_part, qwen_moe
+from planner.loaders.hf_config.experts import dense_part, qwen_moe, read_first_dense
 from planner.loaders.hf_config.fields import Fields
+from planner.loaders.hf_config.latent import latent_attention
 from planner.schema.catalog import Attention, LinearAttention, Mlp, ModelShape, Moe
 
 STATE_BYTES = 4
@@ -83,6 +84,9 @@ def _delta_net(fields: Fields, sizes: Sizes, layers: int) -> LinearAttention | N
 
 def nemotron_h(fields: Fields) -> Reading:
     """Nemotron-H and Nemotron-3: each layer is one of Mamba-2 (M), attention (*), experts (E), dense (-)."""
+    kinds = fields.texts("layers_block_type")
+    if kinds:  # newer files list the kinds instead of counting and abbreviating them
+        fields = Fields(fields.document, {"num_hidden_layers": len(kinds)} | fields.values, fields.path)
     sizes = read_sizes(fields, context=8192, vocab=131072)
     pattern = _pattern(fields, sizes.layers)
     heads = _nemotron_attention(fields, sizes, pattern)
@@ -105,9 +109,18 @@ def nemotron_h(fields: Fields) -> Reading:
     return Reading(shape, sizes.context)
 
 
+_LETTERS = {"mamba": "M", "attention": "*", "moe": "E", "mlp": "-"}
+"""Kind of a layer -> its letter in the pattern."""
+
+
 def _pattern(fields: Fields, layers: int) -> str:
-    pattern = fields.text("hybrid_override_pattern")
+    kinds = fields.texts("layers_block_type")
+    pattern = "".join(_LETTERS.get(kind, "?") for kind in kinds) or fields.text("hybrid_override_pattern")
     if not pattern or set(pattern) - set("M*E-") or len(pattern) != layers:
+        if kinds:
+            expected = f"{layers} of {', '.join(_LETTERS)}, one per layer"
+            fields.fault("layers_block_type", f"{len(kinds)} entries", expected)
+            return "*" * layers
         found = f"{len(pattern)} letters" if pattern else "nothing"
         fields.fault("hybrid_override_pattern", found, f"{layers} letters of M, *, E, -, one per layer")
         return "*" * layers
@@ -151,8 +164,61 @@ def _nemotron_experts(fields: Fields, layers: int, bias: bool) -> Moe | None:
         experts=experts,
         experts_per_token=read_chosen(fields, experts),
         expert_intermediate_size=width,
+        latent_size=fields.optional_count("moe_latent_size"),
         shared_intermediate_size=shared * fields.count("n_shared_experts", 1, least=0),
         gated=False,
         bias=bias,
         router_bias=True,
     )
+
+
+_KIMI_NOTE = "Gates of the linear layers are counted as full matrices; what else a router needs is not known."
+
+
+def kimi_linear(fields: Fields) -> Reading:
+    """Kimi-K3: every fourth layer gated latent attention, the others gated delta nets.
+
+    Each channel has a gate of its own; experts work on a projection of the hidden state.
+    """
+    sizes = read_sizes(fields, context=1048576)
+    section = fields.section("linear_attn_config")
+    linear, full = None, sizes.layers
+    if section is not None:
+        linear = _kimi_delta(section, sizes, len(section.counts("kda_layers") or ()))
+        full = len(section.counts("full_attn_layers") or ())
+        if full + (linear.layers if linear else 0) != sizes.layers:
+            section.fault("kda_layers", "another number of layers", f"{sizes.layers} with full_attn_layers")
+    heads = latent_attention(fields, sizes).model_copy(
+        update={
+            "full_layers": full,
+            "linear": linear,
+            "output_gate": fields.flag("mla_use_output_gate", False),
+        }
+    )
+    experts, width = fields.count("num_experts"), fields.count("moe_intermediate_size")
+    moe = Moe(
+        layers=sizes.layers - read_first_dense(fields, sizes, 0),
+        experts=experts,
+        experts_per_token=read_chosen(fields, experts, also=("num_experts_per_token",)),
+        expert_intermediate_size=width,
+        latent_size=fields.optional_count("routed_expert_hidden_size"),
+        shared_intermediate_size=width * fields.count("num_shared_experts", 0, least=0),
+        router_bias=fields.text("topk_method") == "noaux_tc",
+    )
+    return Reading(
+        mixed_shape(sizes, heads, moe, dense_part(fields, sizes, moe)), sizes.context, note=_KIMI_NOTE
+    )
+
+
+def _kimi_delta(section: Fields, sizes: Sizes, layers: int) -> LinearAttention | None:
+    """Query, key, value, output, and a gate as wide; a short convolution; a 32-bit state of each head."""
+    if layers == 0:
+        return None
+    heads, dim = section.count("num_heads"), section.count("head_dim")
+    kernel = section.count("short_conv_kernel_size", 4)
+    width = heads * dim
+    gates = sizes.hidden * width if section.flag("use_full_rank_gate", False) else 0
+    decay = sizes.hidden * dim + dim * width + sizes.hidden * heads
+    params = 4 * sizes.hidden * width + gates + decay + 3 * width * kernel
+    state = heads * dim * dim * STATE_BYTES + 3 * width * (kernel - 1) * TAIL_BYTES
+    return LinearAttention(layers=layers, state_bytes_per_sequence=layers * state, params_per_layer=params)

@@ -18,19 +18,22 @@ from planner.schema.catalog import Attention, MlaShape, Moe
 def deepseek(fields: Fields) -> Reading:
     """DeepSeek-V2 and later; an indexer where sparse attention is configured (``index_topk``)."""
     sizes = read_sizes(fields, context=2048)
-    heads = _attention(fields, sizes)
+    heads = latent_attention(fields, sizes)
     moe = _moe(fields, sizes)
     indexer = _indexer_params(fields, sizes, heads)
     note = ""
     if fields.optional_count("num_nextn_predict_layers", least=0):
         note = "Layers of multi-token prediction are not counted."
+    # Layers may read what the indexer of a layer before them picked.
+    picking = [kind == "full" for kind in fields.texts("indexer_types")] or [True] * sizes.layers
     shape = mixed_shape(
-        sizes, heads, moe, dense_part(fields, sizes, moe), other_params=sizes.layers * indexer
+        sizes, heads, moe, dense_part(fields, sizes, moe), other_params=sum(picking) * indexer
     )
     return Reading(shape, sizes.context, note=note)
 
 
-def _attention(fields: Fields, sizes: Sizes) -> Attention:
+def latent_attention(fields: Fields, sizes: Sizes) -> Attention:
+    """Ranks and head sizes of the compressed paths; every layer keeps every token."""
     query = fields.count("num_attention_heads")
     mla = MlaShape(
         q_lora_rank=fields.optional_count("q_lora_rank"),

@@ -33,7 +33,7 @@ def read_native_format(fields: Fields) -> NativeFormat:
     if section is None:
         _check_dtype(fields)
         return "bf16"
-    method = section.text("quant_method")
+    method = section.text("quant_method") or ("modelopt" if section.written("quant_algo") else "")
     if method in ("fp8", "fbgemm_fp8"):
         return "fp8"
     if method == "mxfp4":
@@ -99,6 +99,7 @@ def _modelopt(section: Fields) -> NativeFormat:
         "NVFP4": "nvfp4",
         "MXFP4": "mxfp4",
         "W4A16_AWQ": "int4",
+        "MIXED_PRECISION": "nvfp4",  # chosen layer by layer; the file names the layers that are wider
     }
     name = section.text("quant_algo").upper()
     if name in algorithms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planner.loaders.hf_config import dense, experts, hybrid, latent, vision
+from planner.loaders.hf_config import dense, experts, hybrid, latent, sparse, vision, windowed
 from planner.loaders.hf_config.common import Reading
 from planner.loaders.hf_config.fields import Fields
 from planner.schema.catalog import Vision
@@ -30,12 +30,12 @@ FAMILIES = (
     Family(
         "mistral",
         dense.mistral,
-        ("mistral", "mistral3"),
-        ("MistralForCausalLM", "Mistral3ForConditionalGeneration"),
+        ("mistral", "mistral3", "ministral3"),
+        ("MistralForCausalLM", "Ministral3ForCausalLM", "Mistral3ForConditionalGeneration"),
         vision.pixtral,
     ),
     Family("mixtral", experts.mixtral, ("mixtral",), ("MixtralForCausalLM",)),
-    Family("qwen2", dense.qwen2, ("qwen2",), ("Qwen2ForCausalLM",)),
+    Family("qwen2", dense.qwen2, ("qwen2", "mimo"), ("Qwen2ForCausalLM", "MiMoForCausalLM")),
     Family(
         "qwen2_vl",
         dense.qwen2,
@@ -83,9 +83,17 @@ FAMILIES = (
         ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"),
         vision.siglip,
     ),
+    Family(
+        "gemma4",
+        windowed.gemma4,
+        ("gemma4", "gemma4_text"),
+        ("Gemma4ForCausalLM", "Gemma4ForConditionalGeneration"),
+        vision.gemma4,
+    ),
     Family("phi3", dense.phi3, ("phi3",), ("Phi3ForCausalLM",)),
     Family("glm4", dense.glm4, ("glm", "glm4"), ("GlmForCausalLM", "Glm4ForCausalLM")),
     Family("glm4_moe", experts.glm4_moe, ("glm4_moe",), ("Glm4MoeForCausalLM",)),
+    Family("glm4_moe_lite", latent.deepseek, ("glm4_moe_lite",), ("Glm4MoeLiteForCausalLM",)),
     Family("glm_moe_dsa", latent.deepseek, ("glm_moe_dsa",), ("GlmMoeDsaForCausalLM",)),
     Family("deepseek_v2", latent.deepseek, ("deepseek_v2",), ("DeepseekV2ForCausalLM",)),
     Family(
@@ -100,6 +108,14 @@ FAMILIES = (
         ),
         vision.moonvit,
     ),
+    Family("deepseek_v4", sparse.deepseek_v4, ("deepseek_v4",), ("DeepseekV4ForCausalLM",)),
+    Family(
+        "kimi_linear",
+        hybrid.kimi_linear,
+        ("kimi_linear", "kimi_k3"),
+        ("KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"),
+        vision.moonvit,
+    ),
     Family("gpt_oss", experts.gpt_oss, ("gpt_oss",), ("GptOssForCausalLM",)),
     Family(
         "llama4",
@@ -109,6 +125,9 @@ FAMILIES = (
         vision.llama4,
     ),
     Family("minimax_m2", experts.minimax_m2, ("minimax_m2",), ("MiniMaxM2ForCausalLM",)),
+    Family("minimax_m3", sparse.minimax_m3, ("minimax_m3",), ("MiniMaxM3ForCausalLM",)),
+    Family("mimo_v2_flash", windowed.mimo_v2_flash, ("mimo_v2_flash",), ("MiMoV2FlashForCausalLM",)),
+    Family("step3p7", windowed.step3p7, ("step3p7",), ("Step3p7FlashForCausalLM",)),
     Family(
         "falcon",
         dense.falcon,

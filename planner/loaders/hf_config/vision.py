@@ -25,6 +25,18 @@ def siglip(fields: Fields, wrapper: Fields, hidden: int) -> Vision:
     return _vision(params, tokens, width, layers, max(1, positions // tokens))
 
 
+def gemma4(fields: Fields, wrapper: Fields, hidden: int) -> Vision:
+    """Gemma 4: gated blocks with query-key norms, one table of positions a direction, pooled tokens."""
+    width, layers = fields.count("hidden_size", 1152), fields.count("num_hidden_layers", 27)
+    inner, patch = fields.count("intermediate_size", 4304), fields.count("patch_size", 16)
+    tokens = wrapper.count("vision_soft_tokens_per_image", 280)
+    params = 3 * patch**2 * width + 2 * fields.count("position_embedding_size", 10240) * width
+    params += layers * (4 * width**2 + 3 * width * inner + 4 * width + 2 * fields.count("head_dim", 72))
+    return _vision(
+        params + width * hidden, tokens, width, layers, fields.count("pooling_kernel_size", 3) ** 2
+    )
+
+
 def llama4(fields: Fields, wrapper: Fields, hidden: int) -> Vision:  # noqa: ARG001 - one signature for all
     """Llama 4: class token, adapter that shuffles patches together; tokens of one tile."""
     width, layers = fields.count("hidden_size", 1408), fields.count("num_hidden_layers", 34)
@@ -75,8 +87,9 @@ def moonvit(fields: Fields, wrapper: Fields, hidden: int) -> Vision:  # noqa: AR
     inner = fields.count("vt_intermediate_size", 4304, also=("intermediate_size",))
     patch, grid = fields.count("patch_size", 14), fields.count("init_pos_emb_height", 64)
     merged = 4 * width
+    inside = fields.count("qkv_hidden_size", width) - width  # heads wider than the hidden state
     params = 3 * patch**2 * width + width + grid**2 * width + layers * _block(width, inner) + 2 * width
-    params += 2 * width + _merger(merged, hidden)
+    params += layers * inside * (4 * width + 3) + 2 * width + _merger(merged, hidden)
     return _vision(params, _tokens(patch, 2), width, layers, 4)
 
 

@@ -1,4 +1,4 @@
-"""A fleet problem with its answers, one for each setting of its tiers."""
+"""A fleet problem with its answers, one for each setting of its tiers and engines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ from planner.schema.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class FleetAnswer:
-    """One setting of the tiers with its answer."""
+    """One setting of tiers and engines with its answer."""
 
     setting: Setting
     case: FleetCase
     choice: FleetChoice
+
+    @property
+    def cost_usd_per_hour(self) -> float | None:
+        """Mean over the periods; None without a plan."""
+        if self.choice.value is None:
+            return None
+        return float(self.choice.cost_usd / self.case.question.periods)
 
 
 @dataclass(frozen=True, eq=False)

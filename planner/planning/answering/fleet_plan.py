@@ -11,6 +11,7 @@ from planner.candidates.market import find_id
 from planner.errors import InputError
 from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.class_mixes import settled
+from planner.planning.answering.engines_tried import engines_tried
 from planner.planning.answering.modes import mode_choices
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.rent import with_break_even
@@ -71,6 +72,7 @@ def told_plan(study: Study, found: Answered, run: Run) -> Plan:
     with run.step("explain", "explaining"):
         plan = fleet_document(problem, best.case, best.choice, study.catalog, study.folder, run)
         update: dict[str, object] = {"tiers": tiers_taken(problem, answers, best)}
+        update["engines"] = engines_tried(answers, best)
         if today is not None and best.choice.value is not None:
             update |= way_there(best.case.question, best.choice, today, plan)
         if best.choice.status == "infeasible" and not run.over:
@@ -185,7 +187,7 @@ def _names(study: Study, problem: Problem) -> dict[str, str]:
         *(fleet.accelerators or ()),
         *(fleet.prices or ()),
         *fleet.stock,
-        *(line.gpu for line in fleet.supply or ()),
+        *fleet.supplied,
     ]
     names = {find_id(study.catalog.accelerator, name): name for name in reversed(written)}
     if problem.workers is not None:

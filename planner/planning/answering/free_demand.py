@@ -37,6 +37,10 @@ def refuse_unclear(problem: Problem) -> None:
         faults.append(
             Fault("demand", "free", "supply, hours or tiers beside it", "a demand, or prices and stock only")
         )
+    if len(problem.workloads[0].engines) > 1:
+        faults.append(
+            Fault("engine", "", "several engines with free demand", "one engine: its rate is planned for")
+        )
     if any(spares(workload, problem.fleet).count for workload in problem.workloads):
         faults.append(
             Fault(

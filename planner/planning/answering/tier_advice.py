@@ -30,8 +30,8 @@ def _taken(
         mine = next(other for other in answer.setting.tiers if other.tier.name == item.tier.name)
         others = [o.name for o in answer.setting.tiers if o.tier.name != item.tier.name]
         kept = [o.name for o in best.setting.tiers if o.tier.name != item.tier.name]
-        if others == kept:
-            costs[mine.name] = _cost(answer)
+        if others == kept and answer.setting.engines == best.setting.engines:
+            costs[mine.name] = answer.cost_usd_per_hour
     return TierTaken(
         name=item.tier.name,
         kind=item.tier.kind,
@@ -40,12 +40,6 @@ def _taken(
         costs_usd_per_hour=costs,
         advice=tuple(_advice(problem, item.tier, costs, best, item)),
     )
-
-
-def _cost(answer: FleetAnswer) -> float | None:
-    if answer.choice.value is None:
-        return None
-    return float(answer.choice.cost_usd / answer.case.question.periods)
 
 
 def _advice(

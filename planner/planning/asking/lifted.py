@@ -14,6 +14,7 @@ from planner.schema.problem import Problem, Workload, WorkloadHeadroom
 from planner.schema.reasons import Changes, NamedLimit
 from planner.schema.slo import METRICS
 
+_QUALITY = "max-quality-loss"
 _ANY_MEMORY = 1000.0
 """Times the memory of a GPU: more than any model needs."""
 
@@ -26,14 +27,14 @@ def granted_by(changes: Changes, limits: Mapping[str, NamedLimit]) -> Granted:
             limit = limits[name].value
             assert limit is not None
             memory[name.removeprefix("vram:")] = _ANY_MEMORY if value is None else float(value / limit)
-        elif name.split(":")[0] not in (*METRICS, "power"):
+        elif name.split(":")[0] not in (*METRICS, "power", _QUALITY):
             off.add(name)
     return Granted(frozenset(off), memory)
 
 
 def moved_slo(problem: Problem, changes: Changes) -> Problem:
-    """The problem with limits on latency moved; the statistics of one metric keep their proportions."""
-    workloads = tuple(_with_slo(workload, changes) for workload in problem.workloads)
+    """The problem with limits on latency and quality moved; statistics of a metric keep their proportions."""
+    workloads = tuple(_with_quality(_with_slo(workload, changes), changes) for workload in problem.workloads)
     return problem.model_copy(update={"workloads": workloads})
 
 
@@ -52,6 +53,14 @@ def _with_slo(workload: Workload, changes: Changes) -> Workload:
     if not moved:
         return workload
     return workload.model_copy(update={"slo": workload.slo.model_copy(update=moved)})
+
+
+def _with_quality(workload: Workload, changes: Changes) -> Workload:
+    name = f"{_QUALITY}:{workload.name}"
+    if name not in changes:
+        return workload
+    value = changes[name]
+    return workload.model_copy(update={"max_quality_loss": None if value is None else as_decimal(value)})
 
 
 def moved_memory(problem: Problem, changes: Changes) -> Problem:

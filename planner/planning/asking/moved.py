@@ -11,7 +11,7 @@ from planner.planning.answering.volume import paid, scaled
 from planner.schema.fleet import FleetDemand, FleetProblem
 from planner.schema.reasons import Changes, NamedLimit
 
-PHYSICAL = ("latency", "memory", "precision", "rule")
+PHYSICAL = ("latency", "memory", "precision", "quality", "rule")
 """Kinds of limits that decide what a replica carries: only who poses the question can move them."""
 
 

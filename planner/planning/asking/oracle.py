@@ -54,7 +54,7 @@ def _service_limits(study: Study, case: FleetCase) -> list[NamedLimit]:
 def paths_of(case: FleetCase) -> Mapping[str, str]:
     """Where the problem states limits that do not say so themselves, in the form of ``--set``."""
     problem = case.problem
-    paths = line_paths(problem.fleet.supply or ())
+    paths = line_paths(problem.fleet)
     for workload in problem.workloads:
         if workload.demand.peak_rps is not None:
             paths[f"demand:{workload.name}"] = f"workloads.{workload.name}.demand.peak_rps"

@@ -9,10 +9,12 @@ from fractions import Fraction
 from planner.constraints.registry import CANDIDATE_CONSTRAINTS
 from planner.planning.posing.study import Posed, Study
 from planner.planning.workload.case import Case
+from planner.schema.candidates import Candidates
 from planner.schema.problem import Problem, Workload
 from planner.schema.reasons import NamedLimit
 from planner.schema.slo import METRICS, Slo
 from planner.schema.workers import WorkerRow, WorkerTable
+from planner.steptime.quality import quality_losses
 
 _TITLES = {constraint.id: constraint.title for constraint in CANDIDATE_CONSTRAINTS}
 
@@ -41,10 +43,28 @@ def predicted_service_limits(study: Study, posed: Posed) -> list[NamedLimit]:
         if candidates.structural["precision"].any():
             found.append(NamedLimit(f"precision:{name}", "precision", _TITLES["precision"],
                                     path=f"workloads.{name}.precision"))  # fmt: skip
+        found += _quality(case.workload, candidates)
         refusing |= {rule for rule, bits in everything.evaluation.refusals.items() if bits.any()}
     titles = {rule.id: rule.title for rule in posed.rules}
     found += [NamedLimit(rule, "rule", titles[rule], path="search.rules_off") for rule in sorted(refusing)]
     return found
+
+
+def _quality(workload: Workload, candidates: Candidates) -> Iterator[NamedLimit]:
+    """What formats may cost in quality, where that excludes something with a published figure."""
+    most = workload.max_quality_loss
+    if most is None or not candidates.structural["max-quality-loss"].any():
+        return
+    losses = quality_losses(candidates.configurations)
+    yield NamedLimit(
+        id=f"max-quality-loss:{workload.name}",
+        kind="quality",
+        title=_TITLES["max-quality-loss"],
+        unit="fraction",
+        value=Fraction(most),
+        values=_ascending(Fraction(loss) for loss in losses if loss is not None),
+        path=f"workloads.{workload.name}.max_quality_loss",
+    )
 
 
 def measured_service_limits(problem: Problem, table: WorkerTable) -> list[NamedLimit]:

@@ -162,7 +162,7 @@ def _per_million(case: FleetCase, choice: FleetChoice, with_input: bool) -> floa
 def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> tuple[WorkloadSizing, ...]:
     if case.posed is None:
         return ()
-    formats = {entry.id: entry for entry in catalog.number_formats}
+    formats = catalog.formats
     return tuple(
         workload_sizing(
             name,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from planner import numbers
 from planner.physics import moe, parallelism
 from planner.schema.configuration import Configuration
 from planner.schema.plan import Pool
 from planner.schema.traffic import Traffic
+from planner.steptime.quality import cache_losses, weights_losses
 
 
 def option_remarks(
@@ -20,6 +22,7 @@ def option_remarks(
             f"{pool.id}: batches run to their longest answer, every slot holds the longest request, and no "
             "prefix is used again; to compare with, not to run"
         )
+    yield from (f"{pool.id}: {text}" for text in _quality(item))
     if item.spans_servers:
         who = "stages" if item.pp > 1 else "experts" if item.ep > 1 else "GPUs"
         how = "; each token is sent to the GPUs of its experts alone (DeepEP)" if who == "experts" else ""
@@ -35,6 +38,21 @@ def option_remarks(
             f"{pool.id}: tokens come in groups of {_emitted(pool):.2g} on average, and percentiles of ITL "
             f"are gaps between groups; measure whether {accepted} of drafts are accepted: all rests on it"
         )
+
+
+def _quality(item: Configuration) -> Iterator[str]:
+    """Published losses of the formats in use, the largest of each side with its kind of task."""
+    for side, form, losses in (
+        ("weights", item.weights, weights_losses(item.model, item.weights)),
+        ("KV cache", item.kv, cache_losses(item.kv)),
+    ):
+        if losses is None:
+            yield f"{side} in {form.name}: no published figure of what that costs in quality; measure it"
+            continue
+        worst = max(losses, key=lambda one: one.loss, default=None)
+        if worst is not None and worst.loss > 0:
+            lost = numbers.share(float(worst.loss))
+            yield f"{side} in {form.name}: up to {lost} of quality lost by what is published ({worst.tasks})"
 
 
 def _assumed(item: Configuration) -> str:

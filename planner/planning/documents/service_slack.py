@@ -9,6 +9,7 @@ from planner.planning.documents.pool_document import PoolCase, fit_of
 from planner.planning.workload.case import Case
 from planner.schema.plan import ConstraintState, Pool
 from planner.schema.slo import METRICS
+from planner.steptime.quality import quality_losses
 
 _MARGIN = 1e-9
 
@@ -23,6 +24,7 @@ def service_states(
         states += _latency_states(case, mine)
         states += _memory_state(name, [item for item in pool_cases if item.placed.workload == name])
         states += _link_state(name, mine)
+        states += _quality_state(case, [item for item in pool_cases if item.placed.workload == name])
     return states
 
 
@@ -82,6 +84,26 @@ def _memory_state(name: str, mine: Sequence[PoolCase]) -> list[ConstraintState]:
             slack=limit - value,
             binding=bound,
             text="memory of the fullest GPU with the KV of a full batch",
+        )
+    ]
+
+
+def _quality_state(case: Case, mine: Sequence[PoolCase]) -> list[ConstraintState]:
+    """The largest published loss of the formats in use."""
+    most = case.workload.max_quality_loss
+    if most is None or not mine:
+        return []
+    items = [item.evaluated.evaluation.candidates.configurations[item.placed.configuration] for item in mine]
+    value = max(1.0 if loss is None else float(loss) for loss in quality_losses(items))
+    return [
+        ConstraintState(
+            id=f"max-quality-loss:{case.workload.name}",
+            value=value,
+            limit=float(most),
+            unit="fraction",
+            slack=float(most) - value,
+            binding=False,  # it leaves options out, and sets no capacity
+            text="published loss of quality by number formats",
         )
     ]
 

@@ -34,6 +34,7 @@ def fleet_warnings(
     lines += [text for text in (busiest.remark(choice),) if text]
     lines += _idle(case.question, choice)
     lines += _leads(case.question, choice)
+    lines += _unpaid(case, choice)
     lines += _padded(case.question, pools)
     return tuple(lines)
 
@@ -56,6 +57,18 @@ def _idle(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:
     if bought and (bought - room) / bought > Fraction(1, 20):
         share = numbers.share(float((bought - room) / bought))
         yield f"{share} of the paid GPU-hours stand empty: reserved through quiet hours, or left in servers"
+
+
+def _unpaid(case: FleetCase, choice: FleetChoice) -> Iterator[str]:
+    """Owned GPUs that run for nothing, and why."""
+    priced = bool(case.problem.fleet.electricity)
+    for line in case.question.lines:
+        used = any(period.bought.get(line.id, 0) for period in choice.periods)
+        if used and line.gpu in case.problem.fleet.owned and line.term == "owned" and not line.usd_per_gpu_h:
+            why = (
+                "the catalog knows no rated power of it" if priced else "state fleet.electricity to count it"
+            )
+            yield f"{line.gpu} is owned and counts as free, electricity too: {why}"
 
 
 def _leads(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:

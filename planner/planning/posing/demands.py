@@ -63,20 +63,20 @@ def refuse_unsupported(problem: Problem, find: Callable[[str], Engine | None], w
             KV outside the GPU or evicted KV with an engine that keeps a piece for each slot.
     """
     for place, workload in enumerate(problem.workloads):
-        engine = find(workload.engine)
-        if engine is not None and engine.memory.contiguous:
-            _refuse_kept(workload, engine, f"workloads[{place}]", where)
+        for engine in map(find, workload.engines):
+            if engine is not None and engine.memory.contiguous:
+                _refuse_kept(workload, engine, f"workloads[{place}]", where)
     if problem.search.modes != ("disaggregated",):
         return
     for workload in problem.workloads:
-        engine = find(workload.engine)
-        if engine is not None and engine.hand_over is None:
-            raise input_error(
-                where,
-                "search.modes",
-                f"only disaggregated, and {workload.name} is served by {engine.id}",
-                "aggregated among the modes, or an engine that hands KV caches over",
-            )
+        for engine in map(find, workload.engines):
+            if engine is not None and engine.hand_over is None:
+                raise input_error(
+                    where,
+                    "search.modes",
+                    f"only disaggregated, and {workload.name} is served by {engine.id}",
+                    "aggregated among the modes, or an engine that hands KV caches over",
+                )
 
 
 def _refuse_kept(workload: Workload, engine: Engine, path: str, where: str) -> None:

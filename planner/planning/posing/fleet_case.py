@@ -158,7 +158,7 @@ def measured_fleet(
 
 def _priced_by_supply(problem: Problem, table: WorkerTable) -> WorkerTable:
     """Rows of GPUs that the supply names have its prices, not their own."""
-    named = {line.gpu for line in problem.fleet.supply or ()}
+    named = problem.fleet.supplied
     rows = tuple(replace(row, usd_per_hour=None) if row.gpu in named else row for row in table.rows)
     return replace(table, rows=rows)
 

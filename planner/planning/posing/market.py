@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
+from planner.schema.catalog import Accelerator
 from planner.schema.choice import ChoiceProblem, Option, Supply
 from planner.schema.fleet import Host, Line, Site, StartCharge
 from planner.schema.problem import Fleet, Problem
@@ -24,8 +25,10 @@ def shadow(problem: Problem) -> Problem:
     """
     fleet = problem.fleet
     update: dict[str, object] = {"supply": None, "max_changes": None, "start_cost": Decimal(0)}
-    if fleet.supply is not None:
-        named = {line.gpu: line.price_usd_per_gpu_h for line in reversed(fleet.supply)}
+    named = {line.gpu: line.price_usd_per_gpu_h for line in reversed(fleet.supply or ())}
+    if problem.worker_files:
+        named = dict.fromkeys(fleet.owned, Decimal(0)) | dict(fleet.prices or {}) | named
+    if named:
         update["prices"] = {**(fleet.prices or {}), **named}
     if isinstance(fleet.budget, Budgets):
         update["budget"] = None
@@ -70,24 +73,51 @@ def _on(option: Option, host: Host) -> Option:
     return replace(option, supply=host.id)
 
 
-def lines_of(
-    fleet: Fleet, question: ChoiceProblem, hosts: Sequence[Host], places: Mapping[str, Site]
-) -> tuple[Line, ...]:
-    """What can be bought: the problem's supply, and one on-demand line for every other host.
+def supply_of(fleet: Fleet, find: Callable[[str], Accelerator | None]) -> tuple[SupplyLine, ...]:
+    """The lines of the problem's supply, and one for each GPU that is there anyway.
+
+    Equation: what is owned costs rated power x PUE x electricity while it is used; nothing where the price of
+    electricity or the power is not known.
 
     Args:
         fleet: the problem's fleet.
+        find: accelerator by id or alias.
+    """
+
+    def owned(gpu: str, count: int) -> SupplyLine:
+        entry = find(gpu)
+        watts = entry.power.tdp if entry is not None and entry.power is not None else Decimal(0)
+        usd = watts / 1000 * fleet.pue * (fleet.electricity or Decimal(0))
+        return SupplyLine(gpu=gpu, term="owned", usd_per_gpu_h=usd, max_gpus=count)
+
+    return (*(fleet.supply or ()), *(owned(gpu, count) for gpu, count in fleet.owned.items()))
+
+
+def lines_of(
+    fleet: Fleet,
+    supply: Sequence[SupplyLine],
+    question: ChoiceProblem,
+    hosts: Sequence[Host],
+    places: Mapping[str, Site],
+) -> tuple[Line, ...]:
+    """What can be bought: the supply, and one on-demand line for every host that it does not name.
+
+    A GPU that is owned and has a price of its own can be rented beside.
+
+    Args:
+        fleet: the problem's fleet.
+        supply: of `supply_of`.
         question: with the prices of hosts that the supply does not name.
         hosts: the machines.
         places: sites of hosts that are offers of a price list.
     """
     supplies = {supply.id: supply for supply in question.supplies}
     own = {option_host.id: price for option_host, price in _own_prices(question, hosts)}
-    named = {line.gpu for line in fleet.supply or ()}
+    stated, priced = {line.gpu for line in fleet.supply or ()}, fleet.prices or {}
     found: list[Line] = []
     for host in hosts:
-        if host.gpu in named:
-            found += [_line(line, host) for line in fleet.supply or () if line.gpu == host.gpu]
+        found += [_line(line, host) for line in supply if line.gpu == host.gpu]
+        if host.gpu in stated or (host.gpu in fleet.owned and host.gpu not in priced):
             continue
         size = host.server_gpus or 1
         price = own[host.id] if host.id in own else supplies[host.id].usd_per_unit_h / size

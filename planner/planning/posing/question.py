@@ -10,7 +10,7 @@ from planner.constraints.plan.limit import Stated
 from planner.constraints.plan.registry import stated_rows
 from planner.errors import Fault, InputError
 from planner.planning.posing.hours import deferrable, factors, periods_of
-from planner.planning.posing.market import hosts_of, lines_of, starts_of
+from planner.planning.posing.market import hosts_of, lines_of, starts_of, supply_of
 from planner.planning.posing.places import Linked, at_their_places
 from planner.schema.catalog_index import Catalog, folded
 from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
@@ -59,7 +59,8 @@ def fleet_question(
     """
     periods = periods_of(problem)
     hosts, options = hosts_of(question, slices or {})
-    lines = lines_of(problem.fleet, question, hosts, places)
+    supply = supply_of(problem.fleet, catalog.accelerator)
+    lines = lines_of(problem.fleet, supply, question, hosts, places)
     by_name = {workload.name: workload for workload in problem.workloads}
     means_rps = {**peaks_rps, **(arriving_rps or {})}
     demands = tuple(

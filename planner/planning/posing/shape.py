@@ -10,7 +10,7 @@ def needs_hours_or_places(problem: Problem) -> bool:
     """Something in the problem needs periods, terms, places or several suppliers."""
     fleet = problem.fleet
     return bool(
-        fleet.supply
+        fleet.supplied
         or fleet.quota
         or fleet.slices
         or fleet.start_cost

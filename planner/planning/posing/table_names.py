@@ -28,6 +28,9 @@ def _faults(problem: Problem, table: WorkerTable, where: str) -> Iterator[Fault]
             yield Fault(
                 where, f"fleet.supply.{place}.gpu", f'"{line.gpu}"', expected, nearest(line.gpu, rows)
             )
+    for name in problem.fleet.owned:
+        if name not in rows:
+            yield Fault(where, f"fleet.owned.{name}", f'"{name}"', expected, nearest(name, rows))
     if isinstance(problem.start, tuple):
         for place, pool in enumerate(problem.start):
             if pool.gpu not in rows:

@@ -12,6 +12,7 @@ from typing import Any
 from planner import numbers
 from planner.errors import Fault, InputError
 from planner.numbers import as_decimal
+from planner.planning.posing.engines import Engines, with_one_engine
 from planner.schema.fleet_plan import TierStage
 from planner.schema.problem import Demand, Problem, Workload
 from planner.schema.supply import Tier
@@ -38,19 +39,16 @@ class TierSetting:
 
 @dataclass(frozen=True)
 class Setting:
-    """A problem whose tiers are settled."""
+    """A problem whose tiers and engines are settled."""
 
     problem: Problem
     tiers: tuple[TierSetting, ...]
-
-    @property
-    def name(self) -> str:
-        """What tells it from the others."""
-        return ", ".join(item.name for item in self.tiers)
+    engines: Engines = ()
+    """Workload and its engine, where the problem names several."""
 
 
 def settings(problem: Problem) -> tuple[Setting, ...]:
-    """Every combination of settings of the tiers, each as a problem of its own; one where there are none.
+    """Every combination of settings of tiers and of engines, each a problem of its own; one without either.
 
     A routing stage takes its share of the tier's requests, and what the router should have sent past the
     stage before: a misrouted request runs there in vain and again one stage further. A cascade's first stage
@@ -58,7 +56,8 @@ def settings(problem: Problem) -> tuple[Setting, ...]:
     off the TTFT limits of all stages.
 
     Raises:
-        InputError: stages whose demands contradict each other, and a router that takes the whole TTFT limit.
+        InputError: stages whose demands contradict each other, a router that takes the whole TTFT limit, and
+            more combinations of engines than can be searched.
     """
     faults: list[Fault] = []
     totals = {tier.name: _total(problem, tier, faults) for tier in problem.tiers}
@@ -67,7 +66,11 @@ def settings(problem: Problem) -> tuple[Setting, ...]:
     if faults:
         raise InputError(faults)
     combinations = itertools.product(*(_of(tier) for tier in problem.tiers))
-    return tuple(Setting(_settled(problem, taken, totals), taken) for taken in combinations)
+    return tuple(
+        Setting(settled, taken, engines)
+        for taken in combinations
+        for settled, engines in with_one_engine(_settled(problem, taken, totals))
+    )
 
 
 def _of(tier: Tier) -> list[TierSetting]:

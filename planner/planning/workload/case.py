@@ -116,12 +116,13 @@ def find_model(name: str, folder: Path, catalog: Catalog) -> Model:
 def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Model:
     """A model from a folder or file with a config.json, checked against the checkpoint's size."""
     model = read_hf_config(path, model_id=model_id)
-    formats = {entry.id: entry for entry in catalog.number_formats}
+    formats = catalog.formats
     return with_checkpoint_note(model, read_checkpoint_bytes(path), formats)
 
 
 def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog) -> Case:
     """Look up what a workload names, and turn its traffic into atoms."""
+    assert isinstance(workload.engine, str), "settings choose the engine"
     engine = catalog.engine(workload.engine)
     assert engine is not None, "the loader checks engine names"
     workload = with_router(workload, problem.fleet)
@@ -149,6 +150,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
         tokens_per_image,
         policy.longest_request_fraction,
         policy.prefix_cache_share,
+        engine.memory.kv_block_tokens,
     )
     if router in SCATTERING and traffic.arrival_scv_ratio < 1.0:
         # Even arrivals that are spread at random come to each replica unevenly.

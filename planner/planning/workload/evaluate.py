@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.candidates.attributes import PART_OF_SERVER
 from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.space import search_space
-from planner.candidates.subset import subset
+from planner.candidates.subset import by_part, subset
 from planner.constraints import planning_rules
 from planner.explain.why_not import refused_by
 from planner.performance.evaluate import evaluate
@@ -72,6 +73,9 @@ def enumerated(
     candidates = enumerate_candidates(space, lots, holds)
     if not len(candidates):
         return Enumerated(candidates, {}, {})
+    candidates, _ = by_part(
+        candidates, planning_rules.depends_on(PART_OF_SERVER, rules, candidates.attributes)
+    )
     refused = planning_rules.refusals(rules, candidates.attributes)
     refused_gpus = refused_by(candidates, refused, {rule.id: rule.title for rule in rules})
     return Enumerated(candidates, refused, refused_gpus)

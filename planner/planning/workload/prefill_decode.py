@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.candidates.attributes import PART_OF_SERVER
 from planner.candidates.options import Placed
 from planner.candidates.roles import role_attributes, worth_trying
 from planner.candidates.space import network
 from planner.candidates.split_options import split_options
-from planner.candidates.subset import subset
+from planner.candidates.subset import by_part, subset
 from planner.constraints import planning_rules
 from planner.constraints.registry import admitted, verdicts
 from planner.performance.reuse import traffic_at
@@ -99,10 +100,11 @@ def _role(
     memory_factor: float,
 ) -> RoleCandidates:
     """The candidates that may have a role."""
-    candidates = replace(
+    every = replace(
         part.candidates,
         attributes={**part.candidates.attributes, **role_attributes(part.candidates.configurations, side)},
     )
+    candidates, rows = by_part(every, planning_rules.depends_on(PART_OF_SERVER, rules, every.attributes))
     refused = planning_rules.refusals(rules, candidates.attributes)
     keep = worth_trying(candidates.configurations, side)
     if side == "prefill":
@@ -110,14 +112,13 @@ def _role(
     for name, bits in refused.items():
         if name not in off:
             keep = keep & ~bits
-    rows = np.flatnonzero(keep)
-    kept, specs = subset(candidates, keep), part.specs.take(rows)
+    kept, specs = subset(candidates, keep), part.specs.take(rows[keep])
     if memory_factor != 1.0:
         specs = replace(specs, capacity_bytes=specs.capacity_bytes * memory_factor)
     return RoleCandidates(
         candidates=kept,
         specs=specs,
-        refusals=_of(refused, rows),
+        refusals=_of(refused, np.flatnonzero(keep)),
         penalties=planning_rules.penalties(rules, kept.attributes) + departures(case, kept),
     )
 

@@ -285,7 +285,7 @@ def test_faults_of_flags_and_files_come_together(tmp_path):
         ({"mean_tpot_ms": 0.012}, "Maybe the units are mixed?"),
         ({"max_concurrency": 4}, "requests in flight by rate x latency, with 4 clients"),
         ({"output_throughput": 2.58}, "expected rates that agree"),
-        ({"model_id": "meta-llama/Llama-3.1-8B-Instruct-AWQ-INT4"}, "--weights"),
+        ({"model_id": "acme/Assistant-8B-AWQ-INT4"}, "--weights"),
         ({"quantization": "fp9"}, 'weights: found "fp9"'),
         ({"total_output_tokens": 0}, "--osl"),
     ],
@@ -298,6 +298,14 @@ def test_runs_that_measured_something_else_are_refused(tmp_path, changes, words)
     found = faults(path, flags=flags, out=tmp_path / "mine.yaml")
     assert any(words in line for line in found), found
     assert not (tmp_path / "mine.yaml").exists()
+
+
+def test_the_name_of_a_checkpoint_tells_the_format_of_a_run(tmp_path):
+    document = json.loads(CLOSED.read_text()) | {"model_id": "anyone/Llama-3.1-8B-Instruct-AWQ-INT4"}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document))
+    found = calibrate([path], Flags(gpu="h100-sxm"), out=tmp_path / "mine.yaml")
+    assert (found.model, found.weights) == ("llama-3.1-8b", "awq")
 
 
 def test_speculation_is_refused(tmp_path):

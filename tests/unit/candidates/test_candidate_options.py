@@ -10,7 +10,7 @@ from one_hour import solve
 from step_samples import FP8, accelerator, configuration
 
 from planner.candidates.options import Placed, micro_rps, options, supplies
-from planner.candidates.subset import subset
+from planner.candidates.subset import by_part, subset
 from planner.schema.catalog import AcceleratorPower
 from planner.schema.choice import ChoiceProblem, Limits, PoolDemand, Spares
 
@@ -150,11 +150,30 @@ def test_a_subset_renumbers_its_places():
         placed_configuration=np.array([0, 1, 2, 2]),
         placed_lot=np.array([0, 0, 0, 1]),
         placed_units=np.array([0, 0, 1, 2]),
+        placed_part=bits(4, 3),
     ).candidates
     part = subset(found, bits(3, 0, 2))
     assert part.names == (found.names[0], found.names[2])
     assert part.placed_configuration.tolist() == [0, 1, 1]
     assert part.placed_lot.tolist() == [0, 0, 1]
     assert part.placed_units.tolist() == [0, 1, 2]
+    assert part.placed_part.tolist() == [False, False, True]
     assert all(column.shape == (2,) for column in part.structural.values())
     assert len(subset(found, bits(3))) == 0
+
+
+def test_candidates_on_both_kinds_of_place_become_two_where_a_rule_tells_them_apart():
+    """Candidate 0 is sold on both, 1 on whole servers and 2 on parts of servers."""
+    found = evaluation(
+        placed_configuration=np.array([0, 0, 1, 2]),
+        placed_lot=np.array([0, 1, 0, 1]),
+        placed_units=np.array([0, 0, 1, 2]),
+        placed_part=bits(4, 1, 3),
+    ).candidates
+    told, rows = by_part(found, bits(3, 0, 1, 2))
+    assert rows.tolist() == [0, 1, 2, 0]
+    assert told.names == (*found.names, found.names[0])
+    assert told.attributes["part_of_server"].tolist() == [False, False, True, True]
+    places = zip(told.placed_configuration.tolist(), told.placed_lot.tolist(), strict=True)
+    assert sorted(places) == [(0, 0), (1, 0), (2, 1), (3, 1)]
+    assert by_part(found, bits(3, 1, 2))[0] is found

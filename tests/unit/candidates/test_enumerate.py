@@ -16,6 +16,7 @@ from planner.performance.replica import specifications
 from planner.performance.traffic import traffic as traffic_of
 from planner.schema.candidates import AllowedFormat
 from planner.schema.catalog import AcceleratorLink
+from planner.schema.plan import OfferTaken
 from planner.schema.problem import Fleet, Search, Workload
 from planner.schema.rules import ATTRIBUTES
 from planner.steptime.model_facts import model_facts
@@ -107,6 +108,20 @@ def test_each_size_of_instance_is_judged_alone():
         if found.configurations[index].pp > 1
     }
     assert deep == {0}
+
+
+def test_what_other_instances_sell_does_not_make_a_server_a_part():
+    """Two GPUs of an instance of eight are on a whole server, whatever else sells two of them."""
+
+    def sold(name, unit):
+        taken = OfferTaken(provider="p", region="r", instance=name, gpus=unit, usd_per_hour=2.0)
+        return dataclasses.replace(lot(name, unit=unit, purchase="unit"), offer=taken)
+
+    found = tried(EVEN, sold("two", 2), sold("eight", 8))
+    parts = found.attributes["part_of_server"]
+    assert not parts.any(), "each may be placed on the whole server"
+    assert found.placed_part.tolist() == (found.placed_lot == 0).tolist()
+    assert tried(EVEN, sold("two", 2)).attributes["part_of_server"].all()
 
 
 def test_each_weight_format_is_judged_alone():

@@ -35,7 +35,7 @@ def test_by_default_the_native_format_and_8_bits(model, tried):
 
 
 def test_named_formats_replace_the_default_aliases_included():
-    assert list(weights("llama-3.3-70b", ("awq", "fp16"))) == ["bf16", "int4"]
+    assert list(weights("llama-3.3-70b", ("awq", "fp16"))) == ["bf16", "awq"]
     assert list(weights("gpt-oss-120b", ("fp8",))) == ["fp8"]
 
 
@@ -43,6 +43,29 @@ def test_everything_lists_the_others_as_not_allowed():
     found = weights("llama-3.3-70b", None, everything=True)
     assert {name for name, allowed in found.items() if allowed} == {"bf16", "fp8"}
     assert {"int4", "nvfp4"} <= set(found)
+
+
+def test_formats_that_others_stand_for_are_tried_only_by_name():
+    found = weights("llama-3.3-70b", None, everything=True)
+    assert not {"awq", "gptq", "gguf-q4-k-m", "int4-experts"} & set(found)
+    assert list(weights("llama-3.3-70b", ("Q4_K_M", "gptq"))) == ["gguf-q4-k-m", "gptq"]
+    assert "int8" not in kv(None, everything=True)
+    assert list(kv(("int8",))) == ["int8"]
+
+
+def test_a_checkpoint_in_a_format_is_tried_in_it():
+    assert list(weights("RedHatAI/Llama-3.3-70B-Instruct-quantized.w4a16")) == ["int4"]
+    assert list(weights("someone/Llama-3.3-70B-Instruct-AWQ")) == ["awq"]
+    assert list(weights("moonshotai/Kimi-K2.5")) == ["int4-experts"]
+
+
+def test_a_mix_by_part_is_a_format_of_its_own():
+    assert list(weights("qwen3-30b-a3b", ("fp8", "int4+head=fp8 + attention = fp8"))) == [
+        "fp8",
+        "int4+attention=fp8+head=fp8",
+    ]
+    for wrong in ("int4+lm_head=fp8", "int4+head=nope", "nope+head=fp8", "int4+head=int4-experts"):
+        assert CATALOG.number_format(wrong) is None, wrong
 
 
 def test_the_cache_is_kept_in_16_or_8_bits_unless_named():

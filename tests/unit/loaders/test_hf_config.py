@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from pathlib import Path
@@ -25,22 +26,34 @@ COUNTS = {
     "command-r-plus": (103810674688, 103810674688, 262144, 262144, 103.8e9),
     "deepseek-v2-lite": (15706484224, 2661150208, 31104, 31104, 15.7e9),
     "deepseek-v3": (671026419200, 37552297472, 70272, 70272, 671e9),
+    "deepseek-v4-flash": (283811093248, 13278485248, 27904, 5376, 284e9),
     "falcon-180b": (179522565120, 179522565120, 163840, 163840, 179.5e9),
     "falcon-40b": (41303293952, 41303293952, 122880, 122880, 41.3e9),
     "gemma-2-27b": (27227128320, 27227128320, 376832, 188416, 27.2e9),
     "gemma-3-27b": (27432406640, 27009346304, 507904, 81920, 27.4e9),
+    "gemma-4-26b-a4b": (25805592112, 3822188800, 225280, 20480, 25.8e9),
+    "gemma-4-31b": (31273086512, 30697345280, 901120, 81920, 31.27e9),
     "glm-4.5": (352797829024, 33632266144, 376832, 376832, 355e9),
     "glm-4.5-air": (106852251264, 13424129664, 188416, 188416, 106e9),
+    "glm-4.7-flash": (29943393920, 3896766080, 54144, 54144, 30e9),
+    "glm-5.2": (743377019904, 41250530304, 89856, 89856, 744e9),
     "gpt-oss-120b": (116829156672, 5132849472, 73728, 36864, 116.83e9),
     "kimi-k2": (1026408232448, 32861500928, 70272, 70272, 1.03e12),
+    "kimi-k3": (2779928314880, 105360143872, 27648, 27648, 2.78e12),
     "llama-2-7b": (6738415616, 6738415616, 524288, 524288, 6.738e9),
     "llama-3-70b": (70553706496, 70553706496, 327680, 327680, 70.6e9),
     "llama-4-maverick": (401583781376, 17184691200, 196608, 49152, 400e9),
     "llama-4-scout": (108641793536, 17172894720, 196608, 49152, 109e9),
+    "mimo-7b": (7622619136, 7622619136, 147456, 147456, 7.62e9),
+    "mimo-v2-flash": (308778780864, 15445936320, 222720, 23040, 309e9),
+    "minimax-m3": (426174558336, 25962459264, 122880, 122880, 426e9),
+    "ministral-3-8b": (8489553920, 8489553920, 139264, 139264, 8.49e9),
     "mistral-7b-v0.1": (7241732096, 7241732096, 131072, 0, 7.24e9),
     "mistral-small-24b": (23572403200, 23572403200, 163840, 163840, 23.6e9),
     "mixtral-8x7b": (46702792704, 12879925248, 131072, 131072, 46.7e9),
     "nemotron-3-nano-30b-a3b": (31577940288, 3580076352, 6144, 6144, 31.6e9),
+    "nemotron-3-super-120b-a12b": (120668707840, 12770237440, 8192, 8192, 120.7e9),
+    "nemotron-3-ultra-550b-a55b": (549308993536, 56058843136, 12288, 12288, 550e9),
     "nemotron-4-340b": (341029195776, 341029195776, 589824, 589824, 341e9),
     "phi-4": (14659507200, 14659507200, 204800, 204800, 14.7e9),
     "qwen2.5-7b": (7615616512, 7615616512, 57344, 57344, 7.61e9),
@@ -48,9 +61,27 @@ COUNTS = {
     "qwen3-30b-a3b": (30532122624, 3353032704, 98304, 98304, 30.5e9),
     "qwen3-8b": (8190735360, 8190735360, 147456, 147456, 8.2e9),
     "qwen3-next-80b-a3b": (79674391296, 3874929408, 24576, 24576, 79.674e9),
+    "qwen3.5-27b": (27356728560, 26895998464, 65536, 65536, 27.36e9),
+    "step-3.7-flash": (195832700736, 10863894336, 184320, 49152, 196e9),
 }
-NATIVE = {"deepseek-v3": "fp8", "kimi-k2": "fp8", "gpt-oss-120b": "mxfp4"}
-STATE = {"qwen3-next-80b-a3b": 77266944, "nemotron-3-nano-30b-a3b": 49082368}
+NATIVE = {
+    "deepseek-v3": "fp8",
+    "deepseek-v4-flash": "fp8",
+    "gemma-4-31b": "nvfp4",
+    "gpt-oss-120b": "mxfp4",
+    "kimi-k2": "fp8",
+    "kimi-k3": "mxfp4",
+    "mimo-v2-flash": "fp8",
+    "nemotron-3-super-120b-a12b": "fp8",
+}
+STATE = {
+    "kimi-k3": 69 * (96 * 128 * 128 * 4 + 3 * 96 * 128 * 3 * 2),
+    "nemotron-3-nano-30b-a3b": 49082368,
+    "nemotron-3-super-120b-a12b": 40 * (128 * 64 * 128 * 4 + (8192 + 2 * 8 * 128) * 3 * 2),
+    "nemotron-3-ultra-550b-a55b": 48 * (256 * 64 * 128 * 4 + (16384 + 2 * 8 * 128) * 3 * 2),
+    "qwen3-next-80b-a3b": 77266944,
+    "qwen3.5-27b": 48 * (48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 2),
+}
 
 
 def config(name: str) -> dict[str, Any]:
@@ -110,6 +141,45 @@ def test_configurations_of_unseen_models(name: str, total: float, active: float,
     assert facts.params_total == pytest.approx(total, rel=0.01)
     assert facts.params_active == pytest.approx(active, rel=0.01)
     assert kv_bytes_per_token(facts, 16).all_layers_bytes == kv
+
+
+def test_every_configuration_of_the_facts_reads_with_the_count_of_others(tmp_path: Path):
+    table = SHARED.parent / "config_sources.csv"
+    if not table.exists():
+        pytest.skip(f"no {table.name} beside the repository")
+    # Small norms, router biases, sinks, and gates of linear layers are counted by one of the two only.
+    loose = {"google--gemma-4-26B-A4B", "nvidia--Gemma-4-31B-IT-NVFP4", "moonshotai--Kimi-K3"}
+    with table.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 38
+    for row in rows:
+        total = model_facts(read_hf_config(SHARED / row["file"])).params_total
+        off = 2e-4 if row["file"].removesuffix(".config.json") in loose else 1e-7
+        assert total == pytest.approx(int(row["params_total_computed"]), rel=off), row["file"]
+
+
+def test_layers_of_a_kind_that_nobody_knows_are_named(tmp_path: Path):
+    values = config("nemotron-3-ultra-550b-a55b")
+    values["layers_block_type"][3] = "rwkv"
+    assert "layers_block_type" in "".join(faults(write(tmp_path, values)))
+
+
+def test_models_for_devices_are_refused_in_words(tmp_path: Path):
+    values = config("gemma-4-31b")
+    values["text_config"]["num_kv_shared_layers"] = 18
+    assert "num_kv_shared_layers: found 18, expected 0" in "".join(faults(write(tmp_path, values)))
+
+
+def test_lists_of_layers_have_one_entry_each(tmp_path: Path):
+    values = config("mimo-v2-flash")
+    values["moe_layer_freq"] = [1, 0]
+    assert "moe_layer_freq: found 2 entries, expected 48" in "".join(faults(write(tmp_path, values)))
+    values = config("deepseek-v4-flash")
+    values["compress_ratios"] = [4]
+    assert "compress_ratios: found 1 entries" in "".join(faults(write(tmp_path, values)))
+    values = config("kimi-k3")
+    values["text_config"]["linear_attn_config"]["kda_layers"] = [1, 2]
+    assert "linear_attn_config.kda_layers" in "".join(faults(write(tmp_path, values)))
 
 
 def test_names_of_architectures_are_unique():

@@ -196,7 +196,8 @@ ONE_CHANGE = {
     ),
     "format of weights for the cache": (
         ("slo:", "precision: {kv: [int4]}\n    slo:"),
-        'x.yaml:7: workloads.chat.precision.kv.0: found "int4", expected a format for the KV cache (CACHE).',
+        'x.yaml:7: workloads.chat.precision.kv.0: found "int4", expected a format for the KV cache (CACHE). '
+        'Maybe "int8"?',
     ),
     "unknown region": (
         ("[h100-sxm]", "[h100-sxm]\n  regions: [moon]"),

@@ -12,7 +12,7 @@ from planner.performance.capacity import capacities
 from planner.performance.load import Fetching
 from planner.performance.memory_fit import memory_fit
 from planner.performance.open_load import measure
-from planner.performance.reuse import traffic_at
+from planner.performance.reuse import in_blocks, traffic_at
 from planner.performance.running import held_tokens
 from planner.performance.traffic import traffic
 from planner.schema.lengths import Lengths, LengthSide
@@ -205,3 +205,27 @@ def test_the_spread_of_running_requests_against_samples():
     assert plain.decode_context_tokens == pytest.approx(float(need.mean()), rel=5e-3)
     spread = np.sqrt(weight @ (tokens - need.mean()) ** 2)
     assert spread == pytest.approx(float(need.std()), rel=1e-2)
+
+
+def test_hashed_blocks_find_whole_blocks():
+    """A prefix of 1,030 tokens that all have in common, and one of unknown end behind it."""
+    found = dataclasses.replace(
+        cached().reuse,
+        tokens=np.array([2000.0, 2000.0]),
+        weight=np.array([0.5, 0.5]),
+        found_tokens=np.array([1030.0, 1500.0]),
+        always_tokens=np.array([1030.0, 1030.0]),
+        shared_tokens=1030.0,
+    )
+    hashed = in_blocks(found, 16)
+    assert hashed.always_tokens.tolist() == [1024.0, 1024.0]
+    assert hashed.found_tokens.tolist() == [1024.0, 1500.0 - 7.5]
+    assert hashed.shared_tokens == 1024.0
+    assert in_blocks(found, 1) is found
+
+
+@pytest.mark.parametrize(("block", "less"), [(2, 1), (16, 2), (64, 16)])
+def test_larger_blocks_never_find_more(block, less):
+    small, large = in_blocks(cached().reuse, less), in_blocks(cached().reuse, block)
+    assert (large.found_tokens <= small.found_tokens).all()
+    assert (large.found_tokens >= 0.0).all()

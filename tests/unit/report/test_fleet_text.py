@@ -33,7 +33,7 @@ def day(make_plan):
 def test_the_headline_names_the_most_the_mean_and_the_money(day):
     # 21 hours of 4 GPUs and 3 of 10; 21 x 8 USD and 3 x 32 USD
     assert (
-        "Buy up to 10 × h100-sxm (4.75 on average) over 24 hours: 11.00 USD/h on average, 264.00 USD a day, "
+        "Rent up to 10 × h100-sxm (4.75 on average) over 24 hours: 11.00 USD/h on average, 264.00 USD a day, "
         "the cheapest fleet."
     ) in flat(day)
 
@@ -208,11 +208,12 @@ def test_suppliers_in_words(fields, sentence):
 def test_a_plan_of_suppliers_alone_buys_no_gpus(make_plan):
     api = {"id": "chat/api/api", "workload": "chat", "share": 1.0, "usd_per_hour": 2.0}
     plan = make_plan(pools=[], gpus={}, api=[api], cost_usd_per_hour=2.0)
-    assert "Buy no GPUs; chat/api/api takes every request for 2.00 USD/h: the cheapest fleet." in flat(plan)
+    assert "Rent no GPUs; chat/api/api takes every request for 2.00 USD/h: the cheapest fleet." in flat(plan)
     periods = fleet_plans.hours({}, {}, [1.0, 3.0], utilization=[None, None])
     plan = make_plan(pools=[], gpus={}, api=[api], cost_usd_per_hour=2.0, periods=periods)
-    assert "Buy no GPUs; chat/api/api takes every request for 2.00 USD/h on average, 48.00 USD a day" in flat(
-        plan
+    assert (
+        "Rent no GPUs; chat/api/api takes every request for 2.00 USD/h on average, 48.00 USD a day"
+        in flat(plan)
     )
     assert "Pools" not in page(plan).splitlines()
     assert "% of capacity" not in page(plan)

@@ -99,6 +99,17 @@ def test_attention_ranks_share_experts_and_exchange_tokens():
     assert times.attention_projections_s[0] == pytest.approx(2 * 12 * 9.6e6 / 5e13 + 1.92e7 / 5e11)
 
 
+def test_layers_with_windows_and_sparse_layers_read_what_is_theirs():
+    """Four layers of 400 values: at 1000 tokens 3 x 100 tokens of 200 values are 150 of a full layer."""
+    full = step_time_s(one(), ZERO, 30.0, 1000.0)
+    narrow = dataclasses.replace(samples.WINDOWED, sliding_kv_elements_per_token_layer=200)
+    step = step_time_s(one(model=narrow), ZERO, 30.0, 1000.0)
+    assert step.decode_attention_s[0] == pytest.approx(full.decode_attention_s[0] * (1000 + 3 * 50) / 4000)
+    sparse = dataclasses.replace(samples.DENSE, sparse_top_k_tokens=200, sparse_layers=3)
+    step = step_time_s(one(model=sparse), ZERO, 30.0, 1000.0)
+    assert step.decode_attention_s[0] == pytest.approx(full.decode_attention_s[0] * (1000 + 3 * 200) / 4000)
+
+
 def test_windows_and_top_k_cap_the_context():
     full = step_time_s(one(), ZERO, 30.0, 1000.0).decode_attention_s[0]
     windowed = step_time_s(one(model=samples.WINDOWED), ZERO, 30.0, 1000.0).decode_attention_s[0]
