@@ -74,10 +74,7 @@ def test_errors_by_class(lines, table, number, group, median, p90):
         ("serving_latency", "tpot", "closed-loop, moe"),
         ("public", "throughput", "offline, dense"),
         ("public", "throughput", "offline, moe"),
-        pytest.param(
-            "public", "throughput", "closed-loop, dense",
-            marks=pytest.mark.xfail(reason="19 rows, bias +4.8 %", strict=True),
-        ),
+        ("public", "throughput", "closed-loop, dense"),
         ("public", "ttft", "first-token, dense"),
     ],
 )  # fmt: skip
