@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.calibration.operator_rows import OperatorRows, operator_rows
-from planner.calibration.operator_terms import predicted_s
+from planner.calibration.operator_rows import OperatorRows
+from planner.calibration.operator_terms import predicted_s, rows_by_name
 from planner.errors import input_error
 from planner.loaders.operator_tables import operator_kind, read_operator_table
 from planner.performance.fitting import FitParameter, RobustFit
@@ -37,6 +37,7 @@ SMALL_KERNELS_OF = "causal_conv1d_update"
 _SHARES = (("compute_fraction", 0.5, LOOSE), ("memory_fraction", 0.8, LOOSE))
 _NEAR = (("near_mib", 60.0, FIRM), ("near_ratio", 2.0, 0.5))
 _SPLIT = (("context_start_us", 0.4, LOOSE), ("sequence_us", 0.01, LOOSE))
+_LINK = (("link_fraction", 0.7, LOOSE), ("direct_fraction", 0.5, LOOSE), ("second_us", 6.0, LOOSE))
 _NAMES: dict[str, tuple[tuple[str, float, float], ...]] = {
     "gemm": (
         *_SHARES,
@@ -59,6 +60,8 @@ _NAMES: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("routing_share", 0.8, 0.5),
         ("row_passes", 5.0, FIRM),
     ),
+    "all_reduce.nvlink": (*_LINK, ("rank_us", 0.3, LOOSE)),
+    "all_reduce.pcie": (*_LINK, ("rank_us", 3.0, LOOSE), ("rank_exponent", 1.0, LOOSE)),
 }
 """Operator -> numbers beside the launch, their prior and its log-sigma."""
 _START_US = 8.0
@@ -101,12 +104,12 @@ def fit_operators(
     errors: list[OperatorError] = []
     for table in tables:
         progress(f"operators: {table.kind}")
-        for (architecture, name), every in operator_rows(table, catalog).items():
+        for (architecture, name), every in rows_by_name(table, catalog).items():
             rows = every.chosen()
             if fitted_half(rows).sum() < ENGINE_ROWS:
                 continue
-            found = _fitted(rows, fitted_half(rows))
-            if found["memory_fraction"] < POOR_FRACTION:
+            found = _fitted(rows, fitted_half(rows), name)
+            if found.get("memory_fraction", 1.0) < POOR_FRACTION:
                 continue
             numbers.setdefault(architecture, {})[name] = found
             errors.append(_error(architecture, name, rows, found))
@@ -124,12 +127,12 @@ def fitted_half(rows: OperatorRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]
     )
 
 
-def _fitted(rows: OperatorRows, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Numbers:
+def _fitted(rows: OperatorRows, kept: np.ndarray[tuple[int], np.dtype[np.bool_]], name: str) -> Numbers:
     """Numbers from some of the rows; the cache of repeated shapes only where it explains them better."""
     seen = rows.take(kept)
     engines = [name for name, count in sorted(Counter(seen.engine.tolist()).items()) if count >= ENGINE_ROWS]
     wanted = [(f"start_us/{engine}", _START_US, LOOSE) for engine in engines or ("any",)]
-    wanted += [item for item in _NAMES[rows.kind] if _tells(seen, item[0])]
+    wanted += [item for item in _NAMES.get(name, _NAMES.get(rows.kind, ())) if _tells(seen, item[0])]
     plain = _best(seen, [item for item in wanted if item not in _NEAR])
     found = _best(seen, wanted) if any(item in _NEAR for item in wanted) else plain
     return min(plain, found, key=lambda one: one[1])[0]
@@ -179,7 +182,9 @@ def _error(architecture: str, name: str, rows: OperatorRows, found: Numbers) -> 
     apart = np.full(len(rows), np.nan)
     for gpu in gpus if len(gpus) > 1 else ():
         out = rows.gpu == gpu
-        apart[out] = np.log(predicted_s(rows.take(out), _fitted(rows, ~out & half)) / rows.measured_s[out])
+        apart[out] = np.log(
+            predicted_s(rows.take(out), _fitted(rows, ~out & half, name)) / rows.measured_s[out]
+        )
     other = np.exp(logs[~half])
     away = np.abs(np.expm1(apart[~half & np.isfinite(apart)]))
     return OperatorError(

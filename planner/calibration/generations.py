@@ -19,15 +19,17 @@ def generation_of(engine: Engine, product: str, version: str) -> EngineGeneratio
         product: the name that the table gives the engine; some products count versions in their own way.
         version: as the table states it.
     """
-    found = _NUMBER.search(version.strip())
-    if found is None:
+    found = version_parts(version)
+    if not found:
         return None
     for generation in engine.generations:
         own = (limit for name, limit in generation.products.items() if product.casefold().startswith(name))
-        if _parts(found[1]) < _parts(next(own, generation.before)):
+        if found < version_parts(next(own, generation.before)):
             return generation
     return None
 
 
-def _parts(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+def version_parts(version: str) -> tuple[int, ...]:
+    """Numbers of a version, without what follows them (``1.2.0rc5`` is 1, 2, 0); none without a number."""
+    found = _NUMBER.search(version.strip())
+    return () if found is None else tuple(int(part) for part in found[1].split("."))

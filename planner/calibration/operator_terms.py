@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from planner.calibration.collective_rows import all_reduce_rows
 from planner.calibration.operator_rows import OperatorRows, operator_rows
-from planner.physics import moe, operator_times
+from planner.physics import collectives, moe, operator_times
 from planner.physics.arrays import FloatArray, Floats
 from planner.physics.weights import expert_matrix_values
 from planner.schema.catalog import Calibration
 from planner.schema.catalog_index import Catalog
 from planner.schema.operator_times import OperatorKind, OperatorTable
-from planner.steptime.operators import head_share
+from planner.steptime.operators import all_reduce_numbers, head_share
 
 MICRO = 1e-6
 MIB = 2.0**20
@@ -31,7 +32,7 @@ def known_s(table: OperatorTable, catalog: Catalog, calibration: Calibration) ->
     A format without numbers takes those that a step takes for it.
     """
     result = np.full(len(table), np.nan)
-    for (architecture, name), rows in operator_rows(table, catalog).items():
+    for (architecture, name), rows in rows_by_name(table, catalog).items():
         operators = calibration.operators.get(architecture, {})
         kind, _, form = name.partition(".")
         if kind == "moe" and name not in operators and f"moe.{form}-block" in operators:
@@ -39,6 +40,11 @@ def known_s(table: OperatorTable, catalog: Catalog, calibration: Calibration) ->
         if name in operators:
             result[rows.place] = predicted_s(rows, operators[name])
     return result
+
+
+def rows_by_name(table: OperatorTable, catalog: Catalog) -> dict[tuple[str, str], OperatorRows]:
+    """Rows of a table that have terms here, by architecture and ``operator.format`` or ``operator.link``."""
+    return (all_reduce_rows if table.kind == "collectives" else operator_rows)(table, catalog)
 
 
 def predicted_s(rows: OperatorRows, numbers: Numbers) -> FloatArray:
@@ -182,6 +188,14 @@ def _moe(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> Floats:
     )
 
 
+def _all_reduce(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> Floats:
+    return collectives.all_reduce_s(
+        rows.sizes["message_bytes"],
+        rows.sizes["gpus"],
+        *all_reduce_numbers(numbers, rows.sizes["gpus"], rows.bytes_per_s, launch_s),
+    )
+
+
 _TERMS: Mapping[OperatorKind, Callable[[OperatorRows, Numbers, FloatArray], Floats]] = {
     "gemm": _gemm,
     "decode_attention": _decode_attention,
@@ -189,4 +203,5 @@ _TERMS: Mapping[OperatorKind, Callable[[OperatorRows, Numbers, FloatArray], Floa
     "mla_decode": _mla_decode,
     "mla_prefill": _mla_prefill,
     "moe": _moe,
+    "collectives": _all_reduce,
 }

@@ -148,6 +148,11 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
     "scaling_passes": (0.05, 5.0),
     "routing_share": (0.2, 1.0),
     "row_passes": (0.0, 60.0),
+    "link_fraction": (0.02, 1.2),
+    "direct_fraction": (0.02, 1.2),
+    "second_us": (0.0, 60.0),
+    "rank_us": (0.0, 20.0),
+    "rank_exponent": (0.0, 4.0),
 }
 """Numbers of operators, and what they may be. In this order:
 
@@ -161,7 +166,10 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
 - size of the cache in which a table that repeats one shape finds it again, and its rate over that of memory;
 - passes over the inputs that scale them to a narrow format, beside the product;
 - kappa: tokens that choose experts evenly and touch as many as one token of real routing does;
-- passes of experts over the hidden states of their rows."""
+- passes of experts over the hidden states of their rows;
+- shares of the rate one way that an all-reduce reaches in two steps, and where each rank sends all at once;
+- what the second step, and each rank beyond two, adds to its launch;
+- exponent with which these shares fall with the ranks that share what connects them."""
 
 
 class Calibration(CatalogEntry):

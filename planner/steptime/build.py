@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
+from planner.steptime.all_reduce_columns import all_reduce_columns
 from planner.steptime.coefficients import OVERLAP_EXPONENTS, coefficient_rows
 from planner.steptime.operator_columns import operator_columns
 from planner.steptime.option_columns import adapter_columns, draft_columns, expert_columns
@@ -69,6 +70,7 @@ class PreparedSpecs:
         columns = dict(self._columns)
         for group in (compute_columns, link_columns, calibration_columns):
             columns |= group(table)
+        columns |= all_reduce_columns(table, columns)
         columns |= operator_columns(table, columns)
         columns |= overrides or {}
         exponents = np.unique([columns[name] for name in OVERLAP_EXPONENTS])
@@ -76,7 +78,7 @@ class PreparedSpecs:
             **columns,
             coefficients=coefficient_rows(columns),
             shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
-            has_launches=bool(np.any(columns["decode_start_s"] > 0.0)),
+            has_launches=bool(np.any((columns["decode_start_s"] > 0.0) | (columns["tp_second_s"] > 0.0))),
             has_adapters=bool(np.any(columns["adapters"] > 0.0)),
             spreads_experts=bool(np.any(columns["ep"] > 1.0)),
         )

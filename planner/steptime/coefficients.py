@@ -8,7 +8,7 @@ prompts that finish, all per replica, the time of a step with ``T = m D + P`` to
 + P (prefill_full c_p + prefill_window min(c_p, w) + prefill_token)
 + (decode_start + decode_doubling log2(max(c, 256) / 256) if D) + (prefill_start if P)
 + R(a1 T + a0, ab) + R(m1 T + m0, mb) + R(e1 H + e2 U, eb U) + e3 H + R(h1 (m D + F) + h0, hb)
-+ R(l1 T + l2 v, lb v)``
++ R(l1 T + l2 v, lb v) + min(r1 T, r2)``
 
 with ``H = min(h T + c sqrt(T), C T)`` and ``U = min(u + d sqrt(u (1 - u)), 1)`` of the hottest rank
 (``T`` and ``u`` where no experts are spread), ``u = -expm1(missed T)`` of the experts and
@@ -65,14 +65,17 @@ NAMES = (
     "decode_start",
     "decode_doubling",
     "prefill_start",
+    "reduce_token",
+    "reduce_second",
     "adapter_token",
     "adapter_used",
     "adapter_memory",
     "adapter_unused",
 )
 """Order of the rows."""
-LAUNCH_ROWS, ADAPTER_ROWS = 3, 4
-"""The last of them matter only where launches of attention are counted, and where adapters are served."""
+LAUNCH_ROWS, ADAPTER_ROWS = 5, 4
+"""The last of them matter only where operators were measured (launches of attention, all-reduce in two
+steps), and where adapters are served."""
 OVERLAP_EXPONENTS = (
     "attention_overlap_exponent",
     "mlp_overlap_exponent",
@@ -203,7 +206,9 @@ def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
     logits = operators.sampling_bytes(rank, c.vocabulary_size, c.logit_passes, c.tp)
     state = attention.state_bytes(rank, c.state_bytes_per_sequence, c.decode_tokens)
     calls = np.where(c.tp > 1, 2.0 * c.stage_layers, 0.0)
-    reduced = collectives.all_reduce_bytes(operators.BYTES_PER_ACTIVATION * c.hidden_size * rank, c.tp)
+    message = operators.BYTES_PER_ACTIVATION * c.hidden_size * rank
+    reduced_s = collectives.all_reduce_bytes(message, c.tp) / c.tp_bytes_per_s
+    at_once_s = (c.tp - 1.0) * message / c.tp_direct_bytes_per_s
     exchanges = np.where(c.attention_dp > 1, c.stage_moe_layers, 0.0)
     exchanged = collectives.exchange_bytes(1.0, c.hidden_size, c.exchange_element_bytes, c.attention_dp, c.tp)
     exchanged = np.where(c.all_to_all_token_bytes > 0, c.all_to_all_token_bytes, exchanged)
@@ -221,11 +226,13 @@ def _linear(c: SimpleNamespace) -> dict[str, FloatArray]:
         "constant": c.pp * (overhead + calls * c.tp_latency_s + 2.0 * exchanges * c.exchange_latency_s)
         + hops * c.stage_latency_s,
         "per_token": roofline.memory_s(elementwise, c.memory_bytes_per_s)
-        + calls * reduced / c.tp_bytes_per_s
+        + calls * reduced_s
         + exchanges * exchanged / c.exchange_bytes_per_s
         + hops * handed / c.stage_bytes_per_s,
         "per_sequence": logits_s * c.decode_tokens
         + roofline.memory_s(state, c.memory_bytes_per_s, c.kv_efficiency)
         + (c.sequence_overhead_s + c.stage_attention_layers * c.decode_sequence_s) * rank,
         "per_finishing": logits_s,
+        "reduce_token": calls * (at_once_s - reduced_s),
+        "reduce_second": c.pp * calls * c.tp_second_s,
     }

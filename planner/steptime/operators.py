@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from planner.physics import collectives
 from planner.physics.arrays import Floats
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.facts import ModelFacts
@@ -22,6 +23,7 @@ SMALL_KERNEL = "kernel.small"
 UNPACKED = "mxfp4"
 """Measured with 16-bit activations, whatever the matrix units could; with 8-bit ones it is ``mxfp4-fp8``."""
 Numbers = Mapping[str, float]
+_MICRO = 1e-6
 
 
 def architecture_names(accelerator: Accelerator) -> tuple[str, str]:
@@ -96,6 +98,31 @@ def own_start_us(numbers: Numbers, engine: Engine) -> float:
         value for name, value in numbers.items() if "/" in name and engine.id.startswith(name.split("/")[1])
     )
     return next(own, numbers["start_us"])
+
+
+def all_reduce_link(accelerator: Accelerator, fast_gpus: int) -> tuple[str, float] | None:
+    """Name of the all-reduce over what connects accelerators, and its rate one way in bytes per second.
+
+    ``fast_gpus`` is more than one where the fast link connects them. None for links that were not measured.
+    """
+    link = accelerator.link
+    if fast_gpus > 1 and link.one_way is not None:
+        return ("all_reduce.nvlink", float(link.one_way)) if link.kind == "nvlink" else None
+    one_way = accelerator.host.pcie_one_way
+    return None if one_way is None else ("all_reduce.pcie", float(one_way))
+
+
+def all_reduce_numbers(
+    numbers: Mapping[str, Floats], ranks: Floats, one_way_bytes_per_s: Floats, start_s: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Rates and times of `collectives.all_reduce_s` in its order, of a number of ranks."""
+    exponent = numbers.get("rank_exponent", 0.0)
+    return (
+        collectives.falling_rate(one_way_bytes_per_s * numbers["link_fraction"], ranks, exponent),
+        collectives.falling_rate(one_way_bytes_per_s * numbers["direct_fraction"], ranks, exponent),
+        start_s + _MICRO * numbers["rank_us"] * (np.asarray(ranks) - 2.0),
+        _MICRO * numbers["second_us"],
+    )
 
 
 def head_share(head_dim: Floats, numbers: Mapping[str, Floats]) -> Floats:

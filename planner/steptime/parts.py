@@ -257,8 +257,8 @@ def _attention_launches_s(
 def _all_reduce_s(s: StepSpecs, tokens: Floats) -> Floats:
     """Two calls per layer; none for one rank."""
     message_bytes = operators.BYTES_PER_ACTIVATION * tokens * s.hidden_size
-    call_s = collectives.transfer_s(
-        collectives.all_reduce_bytes(message_bytes, s.tp), s.tp_bytes_per_s, 1.0, s.tp_latency_s
+    call_s = collectives.all_reduce_s(
+        message_bytes, s.tp, s.tp_bytes_per_s, s.tp_direct_bytes_per_s, s.tp_latency_s, s.tp_second_s
     )
     return np.where(s.tp > 1, 2.0 * s.stage_layers * call_s, 0.0)
 

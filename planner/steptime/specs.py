@@ -81,7 +81,11 @@ class StepSpecs:
     memory_bytes_per_s: FloatArray
     tp_bytes_per_s: FloatArray
     """What one GPU sends in an all-reduce of its tensor-parallel group, efficiency included."""
+    tp_direct_bytes_per_s: FloatArray
+    """The same where each rank sends its message whole to all others."""
     tp_latency_s: FloatArray
+    tp_second_s: FloatArray
+    """What an all-reduce in two steps waits longer (`collectives.all_reduce_s`); 0 where not measured."""
     exchange_bytes_per_s: FloatArray
     exchange_latency_s: FloatArray
     stage_bytes_per_s: FloatArray

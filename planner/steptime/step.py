@@ -156,9 +156,10 @@ def _block_s(
         exponent = own if shared is None else shared
         total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)
     if specs.has_launches:
-        start, doubling, prompt_start = specs.coefficients[-ADAPTER_ROWS - LAUNCH_ROWS : -ADAPTER_ROWS].take(
-            rows, axis=1
-        )
+        start, doubling, prompt_start, reduce_token, reduce_second = specs.coefficients[
+            -ADAPTER_ROWS - LAUNCH_ROWS : -ADAPTER_ROWS
+        ].take(rows, axis=1)
+        total_s = total_s + np.minimum(reduce_token * tokens, reduce_second)
         launch_s = attention.decode_start_s(context_tokens, 0.0, start, doubling, 0.0)
         total_s = total_s + launch_s * (decode_sequences > 0.0) + prompt_start * (prefill_tokens > 0.0)
     if specs.has_adapters:

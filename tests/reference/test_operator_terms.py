@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.calibration.fit_operators import fitted_half
-from planner.calibration.operator_rows import operator_rows
-from planner.calibration.operator_terms import predicted_s
+from planner.calibration.fit_operators import fit_operators, fitted_half
+from planner.calibration.operator_terms import predicted_s, rows_by_name
 from planner.loaders.catalog import load_catalog
 from planner.loaders.operator_tables import read_operator_table
 
@@ -21,6 +20,7 @@ LIMITS = {
     "mla_decode": 0.12,
     "mla_prefill": 0.20,
     "moe": 0.20,
+    "collectives": 0.12,
 }
 """Operator -> median error over all architectures and formats."""
 PRESENT = ("hopper-9", "blackwell-10")
@@ -39,7 +39,7 @@ def errors(request, catalog):
     if not path.is_file():
         pytest.skip(f"{path} is not there: measured operators are kept beside the repository")
     found = {}
-    for (architecture, name), every in operator_rows(read_operator_table(path), catalog).items():
+    for (architecture, name), every in rows_by_name(read_operator_table(path), catalog).items():
         numbers = catalog.calibration.operators.get(architecture, {}).get(name)
         if numbers is not None:
             rows = every.chosen()
@@ -63,3 +63,16 @@ def test_no_format_of_present_accelerators_is_far_off(errors):
 def test_no_operator_is_biased(errors):
     _, found = errors
     assert abs(np.median(np.concatenate(list(found.values())))) <= 0.03
+
+
+def test_all_reduce_of_an_accelerator_is_known_from_others_of_its_architecture(catalog):
+    path = FOLDER / "collectives.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there: measured operators are kept beside the repository")
+    fitted = fit_operators((read_operator_table(path),), catalog)
+    apart = {one.architecture: one.gpu_left_out for one in fitted.errors if one.gpu_left_out is not None}
+    assert set(PRESENT) <= set(apart)
+    assert max(apart.values()) <= 0.20
+    numbers = {name: inner for name, inner in fitted.numbers.items() if inner}
+    shipped = catalog.calibration.operators
+    assert all(shipped[name].items() >= inner.items() for name, inner in numbers.items())

@@ -1,0 +1,69 @@
+"""Measured all-reduce in the step: which groups and engines use it, and both paths."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.steptime.step import step_time_s, total_step_s
+from tests import step_samples as samples
+from tests.unit.steptime.test_measured_operators import OPERATORS, ZERO, measured
+
+LINK = {"start_us": 3.0, "start_us/motor": 5.0, "link_fraction": 0.75, "direct_fraction": 0.5}
+FURTHER = {"second_us": 6.0, "rank_us": 0.5}
+WITH_LINK = {"hopper": OPERATORS["hopper"] | {"all_reduce.nvlink": LINK | FURTHER}}
+OVER_PCIE = {
+    "hopper": OPERATORS["hopper"] | {"all_reduce.pcie": LINK | FURTHER | {"rank_exponent": 1.0}},
+}
+
+
+def communication_s(specs, tokens):
+    return step_time_s(specs, ZERO, tokens, 100.0).communication_s[0]
+
+
+@pytest.mark.parametrize("tokens", [1.0, 64.0, 4096.0])
+@pytest.mark.parametrize("layout", [{"tp": 4}, {"tp": 2, "pp": 2}, {"tp": 2, "attention_dp": 2}])
+def test_both_paths_agree(layout, tokens):
+    specs = measured(model=samples.MOE, operators=WITH_LINK, **layout)
+    load = (tokens, 100.0, 9.0, 9.0, 1.0)
+    assert total_step_s(specs, ZERO, *load)[0] == pytest.approx(step_time_s(specs, ZERO, *load).total_s[0])
+
+
+def test_a_step_holds_two_calls_a_layer():
+    """Four ranks at 100 GB/s: small messages at half of it to three others, large ones in two steps.
+
+    A call starts after the engine's own 5 us and half a us for each of two further ranks.
+    """
+    specs = measured(operators=WITH_LINK, tp=4)
+    calls, token_bytes = 2.0 * samples.DENSE.layers, 2.0 * samples.DENSE.hidden_size
+    start_s = (specs.tp_latency_s[0], specs.tp_second_s[0])
+    assert start_s == pytest.approx((6e-6, 6e-6))
+    assert communication_s(specs, 1.0) == pytest.approx(calls * (6e-6 + 3 * token_bytes / 50e9))
+    many = 1e6 * token_bytes
+    assert communication_s(specs, 1e6) == pytest.approx(calls * (12e-6 + 1.5 * many / 75e9))
+
+
+def test_ranks_on_pcie_share_it():
+    rates = [
+        measured(operators=OVER_PCIE, tp=tp, accelerator=samples.accelerator(link=samples.MEASURED_PCIE))
+        for tp in (2, 8)
+    ]
+    assert [specs.tp_bytes_per_s[0] for specs in rates] == pytest.approx([15e9, 15e9 / 4])
+    assert [specs.tp_direct_bytes_per_s[0] for specs in rates] == pytest.approx([10e9, 10e9 / 4])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"operators": OPERATORS},  # no numbers
+        {"operators": OVER_PCIE},  # numbers of another link
+        {"operators": WITH_LINK, "node_gpus": 2, "spans_servers": True, "network_bytes_per_s": 5e10},
+    ],
+)
+def test_what_was_not_measured_keeps_the_share_of_all(changes):
+    plain = measured(
+        tp=4, **({"operators": OPERATORS} | {k: v for k, v in changes.items() if k != "operators"})
+    )
+    other = measured(tp=4, **changes)
+    assert other.tp_second_s[0] == 0.0
+    assert other.tp_bytes_per_s[0] == plain.tp_bytes_per_s[0]
+    assert communication_s(other, 4096.0) == communication_s(plain, 4096.0)
