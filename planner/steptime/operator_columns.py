@@ -20,6 +20,7 @@ from planner.steptime.operators import (
     Numbers,
     experts_name,
     head_share,
+    kernel_format,
     measured_operators,
     of_format,
     own_start_us,
@@ -108,7 +109,7 @@ def _found(table: ConfigurationTable, columns: Columns) -> Columns:
 def _looked_up(table: ConfigurationTable, columns: Columns) -> Columns:
     base: list[Interned[Any]] = [table.calibration, table.accelerator]
     found: Columns = {"gemm_half_tokens": np.zeros(len(table.tp))}
-    for part, forms in (("attention", table.attention_weights), ("mlp", table.weights), ("head", None)):
+    for part, forms in (("attention", table.attention_weights), ("mlp", table.dense_weights), ("head", None)):
         own = [*base, table.model] if forms is None else [*base, table.model, forms]
         names = [f"{part}_{name}" for name in _PARTS]
         found |= dict(zip(names, by_distinct(own, _product), strict=True))
@@ -120,7 +121,7 @@ def _looked_up(table: ConfigurationTable, columns: Columns) -> Columns:
     found["decode_start_s"] = found["decode_start_s"] + windowed * window_s
     found["decode_doubling_s"] = (1.0 - windowed) * doubling_s
     found |= dict(zip(_EXPERTS, by_distinct([*keys, table.weights], _experts), strict=True))
-    of_layer = [*keys, table.weights, table.attention_weights]
+    of_layer = [*keys, table.dense_weights, table.attention_weights]
     return found | dict(zip(_LAUNCHES, by_distinct(of_layer, _launches), strict=True))
 
 
@@ -140,7 +141,7 @@ def _product(
     if form is None:
         rate = float(accelerator.compute.bf16) * numbers["compute_fraction"]
     elif product_name(form, model) in operators:
-        reach = 1.0 if form.sparse is None else float(form.sparse.reach)
+        reach = float(form.kernel_share if form.sparse is None else form.sparse.reach)
         rate = rates.peak_flops_per_s(accelerator, form) * numbers["compute_fraction"] * reach
         rate = min(rate, 1e12 * numbers.get("ceiling_tflops", np.inf))
     else:
@@ -164,7 +165,7 @@ def _experts(
     rate = float(accelerator.compute.bf16)
     if activations == rates.FP8:
         rate = float(accelerator.compute.fp8 or rate)
-    elif weights == form.id and name != UNPACKED:
+    elif weights == kernel_format(form) and name != UNPACKED:
         rate = rates.peak_flops_per_s(accelerator, form)
     small_us = operators[SMALL_KERNEL]["start_us"]
     product_us = product_start_us(operators, model, form, engine, rates.multiplies_narrow(accelerator, form))
@@ -177,7 +178,7 @@ def _experts(
         + (shared - 1.0) * (kernels.FEED_FORWARD_PRODUCTS * product_us + small_us)
     )
     return (
-        rate * numbers["compute_fraction"],
+        rate * numbers["compute_fraction"] * float(form.kernel_share),
         numbers["memory_fraction"],
         numbers["overlap_exponent"],
         numbers["routing_share"],

@@ -52,9 +52,14 @@ def uses_operators(calibration: Calibration, accelerator: Accelerator, engine: E
     return launched and measured_operators(calibration, accelerator) is not None
 
 
+def kernel_format(form: NumberFormat) -> str:
+    """The format whose kernels multiply one: of a sparse format its dense one, of AWQ and GPTQ plain INT4."""
+    return form.kernels or (form.id if form.sparse is None else form.sparse.dense)
+
+
 def product_name(form: NumberFormat, model: ModelFacts) -> str:
     """Name of the operator that multiplies weights of a format."""
-    dense = form.id if form.sparse is None else form.sparse.dense
+    dense = kernel_format(form)
     return f"gemm.{dense}{rates.BLOCK_SCALED if rates.block_scaled(model, form) else ''}"
 
 
@@ -78,7 +83,7 @@ def experts_name(operators: Mapping[str, Numbers], form: NumberFormat, in_blocks
 
     A format without an entry is taken like its own with a scale a block, and at last like 16 bit.
     """
-    dense = form.id if form.sparse is None else form.sparse.dense
+    dense = kernel_format(form)
     blocks = dense + rates.BLOCK_SCALED
     tried = [blocks, dense] if in_blocks else [f"{dense}-fp8", dense, blocks]
     return next((name for name in tried if f"moe.{name}" in operators), rates.SIXTEEN_BIT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -57,6 +58,20 @@ def test_launches_depend_on_what_a_step_holds():
     assert both - prefill == pytest.approx(layers * (10.0 + 0.1) * 1e-6 + 1e-6)
     assert both - decode == pytest.approx(layers * 12.0 * 1e-6)
     assert fixed(1.0, 1024.0) - decode == pytest.approx(layers * 2 * 1e-6)  # two doublings
+
+
+def test_formats_run_on_the_kernels_that_they_name():
+    int4 = samples.BF16.model_copy(update={"id": "int4", "bits": Decimal(4)})
+    awq = int4.model_copy(update={"id": "awq", "kernels": "int4"})
+    tables = {
+        "hopper": OPERATORS["hopper"] | {"moe.int4": {**OPERATORS["hopper"]["moe.bf16"], "start_us": 50.0}}
+    }
+    plain, int4_s, awq_s = (
+        step_time_s(measured(samples.MOE, operators=tables, weights=form), ZERO, 4.0, 256.0).fixed_s[0]
+        for form in (samples.BF16, int4, awq)
+    )
+    assert int4_s == awq_s
+    assert awq_s - plain == pytest.approx(samples.MOE.moe_layers * (50.0 - 20.0) * 1e-6)
 
 
 def test_windows_end_the_growth_of_launches():
