@@ -12,9 +12,11 @@ from planner.calibration.accuracy import scored
 from planner.calibration.fit_reference import ReferenceFit
 from planner.performance.rows import predict_rows
 from planner.performance.shrinkage import Spread, shared_factor
+from planner.performance.spread import near_sigma_log, widening
 from planner.physics.arrays import FloatArray, IntArray
-from planner.schema.catalog import Calibration, Parameter
+from planner.schema.catalog import Calibration
 from planner.schema.measurement import Measurement
+from planner.schema.spread import SpreadModel
 from planner.schema.validation import ChoiceLoss, PredictedRow
 
 LIMITS_MS = (15.0, 20.0, 30.0, 50.0)
@@ -159,7 +161,7 @@ def after_own_rows(
     return after
 
 
-def own_row_errors(found: ReferenceFit, sigma_log: Mapping[str, Parameter]) -> FloatArray:
+def own_row_errors(found: ReferenceFit, model: SpreadModel) -> FloatArray:
     """Log ratios of TPOT by observation, NaN for others: pair left out of the fit, then own rows seen.
 
     A configuration is a model, GPU, engine and weight format, over all layouts and lengths: what
@@ -170,11 +172,8 @@ def own_row_errors(found: ReferenceFit, sigma_log: Mapping[str, Parameter]) -> F
     items = [found.rows.configurations[row] for row in rows]
 
     def spread(index: int) -> Spread:
-        def sigma(kind: str) -> float:
-            own = f"tpot_{kind}_moe" if items[index].model.experts else f"tpot_{kind}"
-            return sigma_log[own].value
-
-        return Spread.of(sigma("new"), sigma("known"))
+        known = near_sigma_log(model, items[index], "tpot")
+        return Spread.of(known * widening(model, "tpot", {"model": 1.0}), known)
 
     after = after_own_rows(
         found.left_out["pair"][picked],

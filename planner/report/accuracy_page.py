@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from planner.report import interval_section
 from planner.report.fit_reference_text import HEADINGS, percents
 from planner.schema.catalog import Calibration, FitError, FitRecord
 from planner.schema.validation import ChoiceLoss
@@ -83,12 +84,7 @@ def encode(
     lines += [f"![{title}]({picture_name(key)})\n" for key, title in _TITLES.items() if points.get(key)]
     lines += ["## Errors by class", "", *error_rows(record), "", "## Intervals", ""]
     lines += [
-        "| number | left-out rows inside the interval of 80 % |",
-        "| --- | ---: |",
-        *(f"| {key} | {share:.1%} |" for key, share in record.coverage.items()),
-        "",
-        "The sigma that covers a pair comes from the other pairs.",
-        "",
+        *interval_section.lines(calibration),
         "## After three own rows",
         "",
         "TPOT of each pair left out of the fit, then with one factor from three rows of the configuration "

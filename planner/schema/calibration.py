@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
+from planner.schema.spread import Measured, SpreadModel
 
 ANY_FORMAT = "default"
 """Key of `compute_efficiency` for the formats that an architecture does not list."""
@@ -93,6 +94,15 @@ class FitError(Noun):
     p90: float
 
 
+class IntervalCount(Noun):
+    """Left-out rows of a class, and the shares of them inside their intervals of 80 %."""
+
+    rows: Count
+    inside: float
+    others: float
+    """With a spread that was fitted to other pairs only."""
+
+
 class FitRecord(Noun):
     """What a fit saw, and how well it does: in the fit, and with parts of the rows left out."""
 
@@ -104,6 +114,8 @@ class FitRecord(Noun):
     """``fit`` or what was left out one at a time -> number and class -> errors."""
     coverage: dict[str, float] = {}
     """Share of left-out rows inside the interval of 80 %, by number; its sigma saw other pairs only."""
+    intervals: dict[str, IntervalCount] = {}
+    """The same by number and class with the spread of the calibration; classes of thirty rows and more."""
 
 
 class Calibration(CatalogEntry):
@@ -119,9 +131,13 @@ class Calibration(CatalogEntry):
     engines: dict[str, dict[str, Parameter]] = {}
     """Overheads per engine."""
     sigma_log: dict[str, Parameter] = {}
-    """Log-standard deviation of predictions by class."""
+    """Log-standard deviation of predictions: over all rows, and of percentiles."""
+    spread: SpreadModel | None = None
+    """Log-standard deviation by configuration and distance from what was measured; absent: that of all."""
+    measured: Measured | None = None
+    """What the fit has rows of."""
     known: dict[str, tuple[str, ...]] = {}
-    """Architecture -> families of models with measured rows on it: the others have the wider spread."""
+    """Architecture -> families of models with measured rows on it."""
 
     user_factors: tuple[UserFactor, ...] = ()
     """Of one's own benchmarks; the first that matches a configuration holds."""
