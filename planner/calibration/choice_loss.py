@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.calibration.accuracy import scored
 from planner.calibration.fit_reference import ReferenceFit
+from planner.performance.distance import Ground
 from planner.performance.rows import predict_rows
 from planner.performance.shrinkage import Spread, shared_factor
 from planner.performance.spread import near_sigma_log, widening
@@ -161,7 +162,7 @@ def after_own_rows(
     return after
 
 
-def own_row_errors(found: ReferenceFit, model: SpreadModel) -> FloatArray:
+def own_row_errors(found: ReferenceFit, model: SpreadModel, ground: Ground) -> FloatArray:
     """Log ratios of TPOT by observation, NaN for others: pair left out of the fit, then own rows seen.
 
     A configuration is a model, GPU, engine and weight format, over all layouts and lengths: what
@@ -172,7 +173,7 @@ def own_row_errors(found: ReferenceFit, model: SpreadModel) -> FloatArray:
     items = [found.rows.configurations[row] for row in rows]
 
     def spread(index: int) -> Spread:
-        known = near_sigma_log(model, items[index], "tpot")
+        known = near_sigma_log(model, items[index], "tpot", ground.evidence(items[index]))
         return Spread.of(known * widening(model, "tpot", {"model": 1.0}), known)
 
     after = after_own_rows(

@@ -7,12 +7,13 @@ from datetime import date
 
 import numpy as np
 
+from planner.calibration.accuracy import CONFIDENCE, SCORE
 from planner.calibration.choice_loss import own_row_errors
 from planner.calibration.fit_reference import ReferenceFit
 from planner.calibration.intervals import interval_counts
 from planner.calibration.measured_ground import SOURCE as SPREAD_SOURCE
 from planner.calibration.spread_errors import spread_errors
-from planner.calibration.spread_fit import CONFIDENCE, SCORE, fitted_spread
+from planner.calibration.spread_fit import fitted_spread
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Calibration, FitError, FitRecord, Parameter
 from planner.steptime.calibration_paths import parameters_of, with_values
@@ -33,7 +34,7 @@ def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
     sigmas, errors = _sigmas(found), spread_errors(found)
     spread = fitted_spread(errors, SPREAD_SOURCE)
     intervals = interval_counts(errors, spread, found.rows)
-    own = own_row_errors(found, spread)
+    own = own_row_errors(found, spread, errors.ground)
     record = FitRecord(
         rows=int((found.weights > 0).sum()),
         fitted=sum(item.prior_log_sigma is not None for _, item in parameters_of(calibration)),

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from planner.calibration.accuracy import SCORE
 from planner.calibration.measured_rows import MeasuredRows
 from planner.calibration.spread_errors import APART, DISTANCES, Errors, Factor, SpreadErrors
-from planner.calibration.spread_fit import SCORE, Picked, near_rows, near_spread
+from planner.calibration.spread_fit import Picked, near_rows, near_spread
 from planner.performance.spread import near_sigma_log, properties
 from planner.physics.arrays import FloatArray
 from planner.schema.calibration import IntervalCount
@@ -43,8 +44,8 @@ def _inside(errors: Errors, sigma_log: FloatArray) -> Picked:
 def sigmas(errors: Errors, model: SpreadModel, rows: MeasuredRows) -> FloatArray:
     """Log-standard deviations as planning has them, at the distances that the rows were left out at."""
     near = [
-        near_sigma_log(model, rows.configurations[row], number)
-        for row, number in zip(errors.row, errors.number, strict=True)
+        near_sigma_log(model, rows.configurations[row], number, evidence)
+        for row, number, evidence in zip(errors.row, errors.number, errors.evidence, strict=True)
     ]
     return np.asarray(np.array(near) * _wider(errors, model))
 

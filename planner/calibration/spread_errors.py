@@ -39,6 +39,8 @@ class Errors:
     """1 where a row has a factor (columns: factors) that the rows left in have too, shape (n, factors)."""
     distances: FloatArray
     """From the rows left in, shape (n, distances)."""
+    evidence: FloatArray
+    """Rows left in of the architecture, engine and format of each."""
 
     def __len__(self) -> int:
         """How many."""
@@ -102,7 +104,7 @@ class _Reader:
         """Of some observations, each from the ground without what it was left out with."""
         observed = self.found.observations
         has = np.zeros((picked.size, len(self.factors)))
-        distances = np.zeros((picked.size, len(DISTANCES)))
+        distances, evidence = np.zeros((picked.size, len(DISTANCES))), np.zeros(picked.size)
         for key in sorted(set(keys[picked].tolist())):
             here = np.flatnonzero(keys[picked] == key)
             left = observed.row[keys != key] if key else observed.row
@@ -110,8 +112,15 @@ class _Reader:
             for place in here:
                 row = int(observed.row[picked[place]])
                 self._fill(row, ground, names, has[place], distances[place])
+                evidence[place] = ground.evidence(self.rows.configurations[row])
         return Errors(
-            observed.number[picked], observed.row[picked], logs[picked], keys[picked], has, distances
+            observed.number[picked],
+            observed.row[picked],
+            logs[picked],
+            keys[picked],
+            has,
+            distances,
+            evidence,
         )
 
     def _left(self, rows: Sequence[int]) -> tuple[Ground, set[Factor]]:
@@ -159,4 +168,5 @@ class _Reader:
             np.array([f"{item.model.id}|{item.accelerator.id}" for item in items]),
             has,
             distances,
+            np.array([float(self.ground.evidence(item)) for item in items]),
         )

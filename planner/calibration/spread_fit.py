@@ -15,15 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.calibration.accuracy import CONFIDENCE, SCORE
 from planner.calibration.spread_errors import APART, DISTANCES, IN_FIT, Errors, Factor, SpreadErrors
-from planner.performance.spread import QUANTITIES
+from planner.performance.spread import EVIDENCE_ROWS, QUANTITIES
 from planner.physics.arrays import FloatArray
-from planner.queueing.lengths import normal_score
 from planner.schema.spread import Distance, Property, SpreadModel
 
 Picked = np.ndarray[tuple[int], np.dtype[np.bool_]]
-CONFIDENCE = 0.8
-SCORE = normal_score((1.0 + CONFIDENCE) / 2.0)
 SMOOTH = 0.1
 """Logarithms over which the loss bends."""
 GROUPS = (("throughput", "tpot"), ("ttft",))
@@ -32,6 +30,8 @@ RIDGE = 5.0
 """Rows that a factor of e is worth."""
 ROUNDS = 5
 """Factors and distances in turn."""
+EARNING_ROUNDS = 4
+"""Factors, and which of their products are quiet, in turn."""
 _SMALLEST_LOG = 1e-4
 _MOST = 400.0
 _DIGITS = 3
@@ -77,13 +77,18 @@ class Near:
     terms: dict[str, FloatArray]
 
     def logs(self, errors: Errors) -> FloatArray:
-        """Of every row."""
-        design = np.column_stack([np.ones(len(errors)), errors.has])
+        """Of every row; what is quiet must be earned together (`planner.performance.spread`)."""
         found = np.zeros(len(errors))
         for number, terms in self.terms.items():
             picked = errors.number == number
-            found[picked] = design[picked] @ terms
+            factors = errors.has[picked] @ terms[1:]
+            found[picked] = terms[0] + factors * _earned(factors, errors.evidence[picked])
         return found
+
+
+def _earned(factors_log: FloatArray, rows: FloatArray) -> FloatArray:
+    """Share of the factors that counts."""
+    return np.where(factors_log < 0.0, rows / (rows + EVIDENCE_ROWS), 1.0)
 
 
 def fitted_spread(errors: SpreadErrors, source: str) -> SpreadModel:
@@ -94,6 +99,8 @@ def fitted_spread(errors: SpreadErrors, source: str) -> SpreadModel:
     for numbers in GROUPS:
         part, added = errors.of_numbers(numbers), at_floors()
         rows = near_rows(part)
+        if not len(rows):
+            continue
         near = near_spread(rows, added)
         for _ in range(ROUNDS):
             added = _added(part, near, added)
@@ -142,9 +149,12 @@ def near_spread(near: Errors, added: FloatArray, kept: Picked | None = None) -> 
         picked = rows & (near.number == number)
         if picked.any():
             logs = np.log(np.maximum(np.abs(near.logs[picked]), _SMALLEST_LOG) / SCORE) - wider[picked]
-            design = np.column_stack([np.ones(picked.sum()), near.has[picked]])
             share = weights[picked] / weights[picked].mean()
-            terms[number] = quantile_terms(design, logs, share)
+            earned = np.ones(logs.size)
+            for _ in range(EARNING_ROUNDS):
+                design = np.column_stack([np.ones(logs.size), near.has[picked] * earned[:, None]])
+                terms[number] = quantile_terms(design, logs, share)
+                earned = _earned(near.has[picked] @ terms[number][1:], near.evidence[picked])
     return Near(terms)
 
 
@@ -187,13 +197,13 @@ def quantile_terms(design: FloatArray, logs: FloatArray, weights: FloatArray) ->
 
 def _added(errors: SpreadErrors, near: Near, before: FloatArray) -> FloatArray:
     """What every distance adds, the nearer ones first; those that follow count as they did before."""
-    floors, added = at_floors(), before.copy()
-    # Both of a model that is measured on neither.
-    of_model = 1.0 + added[DISTANCES.index("model")]
-    floors[DISTANCES.index("architecture")] = _of_new_architecture(errors, near) * of_model
+    added = before.copy()
     for name, ways in _ORDER:
-        column = DISTANCES.index(name)
-        floor, added[column] = floors[column], 0.0
+        column, floor = DISTANCES.index(name), FLOORS.get(name, 0.0)
+        if name == "architecture":
+            # Both of a model that is measured on neither.
+            floor = _of_new_architecture(errors, near) * (1.0 + added[DISTANCES.index("model")])
+        added[column] = 0.0
         added[column] = max(_least([errors.by_way[way] for way in ways], near, added, column), floor)
     return added
 

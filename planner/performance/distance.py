@@ -7,7 +7,7 @@ Distances: 1 where nothing of the name was measured, or doublings beyond the lar
   rate to the nearest measured GPU of it (a slice of a measured GPU is as near as the GPU)
 - ``engine``, ``format`` (of weights, and of the KV cache), ``layout`` (kinds of parallelism that go
   together): each on this architecture, or on any where it has no rows
-- ``degree``: doublings of attention ranks, expert ranks or stages beyond the largest of the layout
+- ``degree``: doublings of attention or expert ranks beyond the most of the layout, here or anywhere
 - ``batch``, ``context``: doublings beyond the largest, in this layout on this GPU if it has rows
 - ``apart``: prefill and decode on workers of their own, which no row of the fit has
 """
@@ -15,7 +15,7 @@ Distances: 1 where nothing of the name was measured, or doublings beyond the lar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,6 +62,7 @@ class _Near:
     distances: Distances
     largest_batch: float
     largest_context: float
+    evidence: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,14 @@ class Ground:
             self._at_light_load(item, near, alike, on_gpu),
             max(way.batch for way in here),
             max(way.context for way in on_gpu or near),
+            self._evidence(item, near),
         )
+
+    def _evidence(self, item: Configuration, near: Sequence[MeasuredWay]) -> int:
+        if not self.is_measured(item.accelerator.architecture):
+            return 0
+        names = (item.engine.id, item.weights.id)
+        return sum(way.rows for way in near if (way.engine, way.weights) == names)
 
     def _at_light_load(
         self,
@@ -141,7 +149,7 @@ class Ground:
             "engine": _misses(near, "engine", item.engine.id),
             "format": math.hypot(*formats),
             "layout": float(not alike),
-            "degree": _degree(item, alike or near),
+            "degree": doublings(ranks(item), self.most_ranks(item)),
         }
         if self.is_measured(item.accelerator.architecture):
             hardware = self.hardware_doublings(item)
@@ -152,12 +160,30 @@ class Ground:
             found["architecture"] = 1.0
         return found
 
+    def most_ranks(self, item: Configuration) -> int:
+        """Attention or expert ranks of the layout at most, on this architecture or on any."""
+        kind = layout_kind(item)
+        for ways in (self.near(item), self.measured.ways):
+            alike = [ranks(way) for way in ways if layout_kind(way) == kind]
+            if alike:
+                return max(alike)
+        return max(ranks(way) for way in self.measured.ways)
+
+    def evidence(self, item: Configuration) -> int:
+        """Rows of the architecture with this engine and format."""
+        return self._near(item).evidence
+
     def hardware_doublings(self, item: Configuration) -> float:
         """To the nearest measured GPU of the architecture, in bandwidth or peak rate."""
         architecture, gpus = item.accelerator.architecture, self.measured.gpus
         if whole_gpu(item) != item.accelerator.id and whole_gpu(item) in gpus:
             return 0.0
         return min(_apart_by(item, gpu) for gpu in gpus.values() if gpu.architecture == architecture)
+
+
+def ranks(item: Configuration | MeasuredWay) -> int:
+    """Attention ranks or expert ranks, whichever are more."""
+    return max(item.attention_dp, item.ep)
 
 
 def whole_gpu(item: Configuration) -> str:
@@ -184,14 +210,3 @@ def _apart_by(item: Configuration, gpu: MeasuredGpu) -> float:
 
 def _misses(ways: Iterable[MeasuredWay], column: str, name: str) -> float:
     return float(not any(getattr(way, column) == name for way in ways))
-
-
-_DEGREES: tuple[Callable[[Configuration | MeasuredWay], int], ...] = (
-    lambda way: way.attention_dp,
-    lambda way: way.ep,
-    lambda way: way.pp,
-)
-
-
-def _degree(item: Configuration, alike: Sequence[MeasuredWay]) -> float:
-    return max(doublings(degree(item), max(degree(way) for way in alike)) for degree in _DEGREES)

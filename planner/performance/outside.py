@@ -12,7 +12,6 @@ from planner.schema.configuration import Configuration
 from planner.schema.spread import MeasuredGpu, MeasuredWay
 
 _MOST_NAMED = 4
-_DEGREES = (("attention_dp", "attention-DP"), ("ep", "EP"), ("pp", "PP"))
 
 
 def outside_measured(item: Configuration, load: LoadPoint = LIGHT) -> tuple[str, ...]:
@@ -56,10 +55,7 @@ def _of_family(ground: Ground, item: Configuration, found: Distances) -> Iterato
 def _of_sizes(ground: Ground, item: Configuration, load: LoadPoint, found: Distances) -> Iterator[str]:
     gpu = item.accelerator.id
     if "degree" in found:
-        near, kind = ground.near(item), layout_kind(item)
-        alike = [way for way in near if layout_kind(way) == kind] or near
-        most = ", ".join(f"{word} {max(getattr(way, name) for way in alike)}" for name, word in _DEGREES)
-        yield f"{_layout(item)}: largest measured {most}"
+        yield f"{_layout(item)}: most ranks measured {ground.most_ranks(item)}"
     if "batch" in found:
         most = f"{ground.largest_batch(item):,.0f}"
         yield f"batch {load.batch:,.0f} on {gpu} with {_layout(item)}: largest measured {most}"
@@ -98,5 +94,5 @@ def _named(ways: Sequence[MeasuredWay], column: str) -> str:
 
 
 def _layout(item: Configuration) -> str:
-    degrees = ((word, getattr(item, name)) for name, word in (("tp", "TP"), *_DEGREES))
+    degrees = (("TP", item.tp), ("attention-DP", item.attention_dp), ("EP", item.ep), ("PP", item.pp))
     return " × ".join(f"{word} {degree}" for word, degree in degrees if degree > 1) or "one GPU"

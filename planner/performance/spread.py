@@ -2,6 +2,8 @@
 
 Equation: sigma = base f sqrt(1 + sum c_k x_k^2), f the product of the factors of what is predicted and c_k
 the variance, in units of that of measured rows, that a distance of x_k adds (`planner.performance.distance`).
+A product below 1 must be earned together: of an architecture with n rows of the engine and format it is
+f^(n / (n + 10)). What is quiet in one place says little about another.
 
 Source: errors of published rows and of rows left out of the fit, `docs/accuracy.md`.
 """
@@ -19,6 +21,8 @@ from planner.schema.spread import Property, SpreadModel
 QUANTITIES = ("throughput", "tpot", "ttft")
 _SAME_TIMES = {"throughput": "tpot", "tpot": "throughput"}
 """Steps make both: what one knows of an architecture, an engine or a format holds for the other."""
+EVIDENCE_ROWS = 10.0
+"""Rows of an architecture, engine and format at which half of what is quiet about them counts."""
 _MOST_KEPT = 16
 _grounds: dict[int, Ground] = {}
 
@@ -52,28 +56,33 @@ def class_sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, f
     ground, model = ground_of(item.calibration), item.calibration.spread
     if ground is None or model is None:
         return _of_all(item.calibration)
-    far = ground.distances(item, load)
+    far, rows = ground.distances(item, load), ground.evidence(item)
     return {
-        number: near_sigma_log(model, item, number) * widening(model, number, far) for number in QUANTITIES
+        number: near_sigma_log(model, item, number, rows) * widening(model, number, far)
+        for number in QUANTITIES
     }
 
 
 def known_sigma_log(item: Configuration) -> dict[str, float]:
-    """The same as if it were measured."""
-    model = item.calibration.spread
-    if model is None:
+    """The same as if this model were measured on this GPU, and nothing were far."""
+    ground, model = ground_of(item.calibration), item.calibration.spread
+    if ground is None or model is None:
         return _of_all(item.calibration, "known")
-    return {number: near_sigma_log(model, item, number) for number in QUANTITIES}
+    rows = ground.evidence(item)
+    return {number: near_sigma_log(model, item, number, rows) for number in QUANTITIES}
 
 
-def near_sigma_log(model: SpreadModel, item: Configuration, number: str) -> float:
-    """Of one number where everything is measured; what was not has the factor 1."""
+def near_sigma_log(model: SpreadModel, item: Configuration, number: str, rows: float) -> float:
+    """Of one number where everything is measured; what was not has the factor 1.
+
+    ``rows``: of the architecture with this engine and format.
+    """
     factors = _factors_of(model, number)
     other = _factors_of(model, _SAME_TIMES.get(number, number))
-    found = model.base[number]
+    found = 1.0
     for kind, name in properties(item).items():
         found *= factors.get(kind, {}).get(name, other.get(kind, {}).get(name, 1.0))
-    return found
+    return model.base[number] * (found if found > 1.0 else found ** (rows / (rows + EVIDENCE_ROWS)))
 
 
 def _factors_of(model: SpreadModel, number: str) -> Mapping[Property, Mapping[str, float]]:
@@ -91,7 +100,7 @@ def per_doubling_sigma_log(item: Configuration) -> float:
     model = item.calibration.spread
     if model is None or item.calibration.measured is None:
         return 0.0
-    return near_sigma_log(model, item, "tpot") * math.sqrt(model.distances["tpot"].get("batch", 0.0))
+    return known_sigma_log(item)["tpot"] * math.sqrt(model.distances["tpot"].get("batch", 0.0))
 
 
 def _of_all(calibration: Calibration, kind: str = "new") -> dict[str, float]:

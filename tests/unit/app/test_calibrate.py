@@ -100,7 +100,6 @@ def test_times_half_as_long_again_give_a_factor_half_as_large_again(tmp_path):
     weight = math.log(more.factor / one.factor) / math.log(1.5)
     # Hosts differ by more than the rows of one of them: s < t. The runs agree, so they count for much.
     assert 3 / (3 + 1) < weight < 1
-    assert weight > 0.5
 
 
 def agreeing(tmp_path, factor=1.5):
