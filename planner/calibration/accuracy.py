@@ -67,7 +67,7 @@ def error_lines(rows: Sequence[PredictedRow]) -> tuple[ErrorLine, ...]:
 
 def _inside(ratios: FloatArray, sigma_log: FloatArray) -> float | None:
     """Share of the rows with a spread that lie inside their intervals of 80 %."""
-    known = np.isfinite(sigma_log)
+    known = np.isfinite(sigma_log) & (ratios > 0.0)
     if not known.any():
         return None
     return float((np.abs(np.log(ratios[known])) <= SCORE * sigma_log[known]).mean())
