@@ -18,11 +18,12 @@ SOURCE = "spread"
 
 
 def load_points(rows: MeasuredRows) -> tuple[LoadPoint, ...]:
-    """Of every row: at most as many requests in flight as fit, and whole requests."""
+    """Of every row: at most as many requests in flight as fit and as the run had, and whole requests."""
     loads = rows.loads
     specs = rows.prepared.specs(rows.configurations[0].calibration)
     fitting = fitting_sequences(specs, np.arange(len(loads)), loads)
-    batch = np.maximum(np.minimum(loads.requests, fitting), 1.0)
+    of_run = np.array([row.run_requests or np.inf for row in rows.measurements]) / loads.replicas
+    batch = np.maximum(np.minimum(np.minimum(loads.requests, of_run), fitting), 1.0)
     tokens: FloatArray = loads.input_tokens + loads.output_tokens
     return tuple(
         LoadPoint(float(many), float(long), row.disaggregated)
