@@ -27,6 +27,7 @@ from planner.planning.requests import Names
 from planner.schema.benchmark import BenchmarkPoint, Calibrated, CalibratedRow, FactorChange
 from planner.schema.catalog import Calibration, SourceText, UserFactor, UserFactors
 from planner.schema.catalog_index import FOLDERS
+from planner.schema.configuration import Configuration
 
 FOLDER = "user_factors"
 FEWEST_TTFT_ROWS = 2
@@ -95,9 +96,17 @@ class _Fit:
         self.ttft_notes = [has_ttft(run.point, self.limits) for run in runs.runs]
         rows = measured_rows((runs.runs[0].measurement,), runs.catalog, self.calibration)
         (item,) = rows.configurations
-        before, known = class_sigma_log(item), known_sigma_log(item)
-        self.step_spread = Spread.of(before["tpot"], known["tpot"])
-        self.ttft_spread = Spread.of(before["ttft"], known["ttft"])
+        self.step_spread = self._spread(item, "tpot")
+        self.ttft_spread = self._spread(item, "ttft")
+
+    def _spread(self, item: Configuration, number: str) -> Spread:
+        """Before any run: published rows share their hosts, so the user's may be as far off as any pair.
+
+        Half of the variance near measured rows is scatter, the rest is common to a configuration.
+        """
+        host = self.calibration.sigma_log[f"{number}_new"].value
+        wide = max(class_sigma_log(item)[number], host)
+        return Spread.of(wide, known_sigma_log(item)[number] / math.sqrt(2.0))
 
     def _predicted(self, calibration: Calibration) -> _Numbers:
         found = predict(tuple(run.measurement for run in self.runs.runs), self.runs.catalog, calibration).rows

@@ -20,6 +20,8 @@ from planner.app.one_configuration import (
     rule_title,
 )
 from planner.errors import input_error
+from planner.performance.outside import outside_measured
+from planner.performance.replica import load_point
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
 from planner.performance.user_factors import evidence, sigma_log
@@ -175,6 +177,8 @@ def _answer(
     if rps_max is not None and carried < rps_max * _NEAR_FULL:
         warnings.append(f"one replica carries no more than {carried:.3g} requests/s: the range ends there")
     largest, broken_by = _largest(replica, loads, load, slo_s)
+    # Of all points the last lies furthest out.
+    at = load_point(replica.traffic, min(points[-1].concurrency, float(replica.batch)))
     return Curve(
         model=item.model.id,
         option=built.candidates.names[0],
@@ -188,7 +192,8 @@ def _answer(
         largest=largest,
         broken_by=broken_by,
         gpus=item.gpus,
-        uncertainty=sigma_log(item),
+        uncertainty=sigma_log(item, at),
+        outside_measured=outside_measured(item, at),
         evidence=evidence(item),
         warnings=tuple(warnings),
     )

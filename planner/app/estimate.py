@@ -21,7 +21,8 @@ from planner.app.one_configuration import (
 from planner.candidates.attributes import unpacked, weights_native
 from planner.candidates.market import lots as market_lots
 from planner.candidates.replica_cost import bought
-from planner.performance.replica import cold_start_seconds
+from planner.performance.outside import outside_measured
+from planner.performance.replica import cold_start_seconds, load_point
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
 from planner.performance.user_factors import evidence, sigma_log, user_factor
@@ -120,12 +121,15 @@ def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResul
     storage = asked.catalog.storage("local-nvme")
     shown = latencies(found, 0, asked.traffic.output_mean_tokens)
     clients = load.clients / load.routing.replicas if isinstance(load, ClosedLoop) else None
+    inside = clients if clients is not None else rate * shown["e2e_s"].get("mean", 0.0)
+    # What waits for a place is in no step.
+    at = load_point(asked.traffic, min(inside, float(batch)))
     return Estimate(
         option=built.candidates.names[0],
         load=load.text,
         memory_bytes=memory_document(account, 0),
         max_batch=batch,
-        concurrency=clients if clients is not None else rate * shown["e2e_s"].get("mean", 0.0),
+        concurrency=inside,
         decoding=decoding,
         prefill_s=step_factor * float(prompt.total_s[0]),
         decode_step_s=step_factor * float(decode.total_s[0]),
@@ -140,7 +144,8 @@ def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResul
         cold_start_s=cold_start_seconds(item, account, 0, storage) if storage else None,
         host_memory_bytes=float(account.host_bytes[0]),
         efficiency=efficiency_of(item, built.specs, asked.traffic, found, cost),
-        uncertainty=sigma_log(item),
+        uncertainty=sigma_log(item, at),
+        outside_measured=outside_measured(item, at),
         evidence=evidence(item),
         warnings=tuple(_warnings(asked, built, load, found, cost is None)),
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from planner.calibration.doubts import start_ups, without
+from planner.calibration.measured_ground import load_points
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
 from planner.performance.row_loads import Service
 from planner.performance.service import serve
+from planner.performance.user_factors import sigma_log
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Calibration
 from planner.schema.catalog_index import Catalog
@@ -41,9 +44,10 @@ def predict(rows: tuple[Measurement, ...], catalog: Catalog, calibration: Calibr
     resolved = without(resolved, start_ups(resolved, calibration))
     found: dict[str, PredictedRow] = {}
     if resolved.measurements:
-        numbers = _numbers(resolved)
+        numbers, points = _numbers(resolved), load_points(resolved)
         for index, row in enumerate(resolved.measurements):
-            found[row.id] = _predicted(resolved, index, numbers, calibration)
+            known = sigma_log(resolved.configurations[index], points[index])
+            found[row.id] = replace(_predicted(resolved, index, numbers, calibration), sigma_log=known)
     return Validation(
         rows=tuple(
             found.get(row.id) or PredictedRow(row, "", resolved.skipped.get(row.id, "no prediction"))
@@ -97,7 +101,8 @@ def _predicted(
     finite = {name: value if np.isfinite(value) else None for name, value in given.items()}
     if all(value is None for value in finite.values()):
         return PredictedRow(row, kind, "no finite prediction: the load is beyond what the model describes")
-    return PredictedRow(row, kind, "", **finite)
+    output, ttft, tpot, itl, most = (finite[name] for name in _NUMBERS)
+    return PredictedRow(row, kind, "", output, ttft, tpot, itl, most)
 
 
 def batch_class(requests: float, kind: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from planner.physics.arrays import FloatArray
+from planner.queueing.lengths import normal_score
 from planner.schema.measurement import Measurement
 from planner.schema.validation import ErrorLine, PredictedRow
 
@@ -17,6 +21,11 @@ NUMBERS = {
     "max rate": ("max_rps", "rate_rps"),
 }
 """Name -> fields of the prediction and of the measurement."""
+SPREADS = {"throughput": "throughput", "ttft": "ttft", "tpot": "tpot", "itl": "tpot"}
+"""Name -> its spread."""
+CONFIDENCE = 0.8
+SCORE = normal_score((1.0 + CONFIDENCE) / 2.0)
+"""Standard deviations of an interval of 80 %."""
 
 
 def scored(row: Measurement) -> bool:
@@ -42,17 +51,26 @@ def error_lines(rows: Sequence[PredictedRow]) -> tuple[ErrorLine, ...]:
     lines: list[ErrorLine] = []
     for number, (predicted, measured) in NUMBERS.items():
         for group, belongs in _groups(counted).items():
-            ratios = [
-                value / truth
+            found = [
+                (value / truth, row.sigma_log.get(SPREADS.get(number, ""), math.nan))
                 for row in counted
                 if belongs(row)
                 and (value := getattr(row, predicted)) is not None
                 and (truth := getattr(row.measured, measured)) > 0.0
                 and not (number == "max rate" and row.max_rps is None)
             ]
-            if ratios:
-                lines.append(error_line(number, group, np.asarray(ratios)))
+            if found:
+                ratios, sigma_log = np.array(found).T
+                lines.append(replace(error_line(number, group, ratios), inside=_inside(ratios, sigma_log)))
     return tuple(lines)
+
+
+def _inside(ratios: FloatArray, sigma_log: FloatArray) -> float | None:
+    """Share of the rows with a spread that lie inside their intervals of 80 %."""
+    known = np.isfinite(sigma_log) & (ratios > 0.0)
+    if not known.any():
+        return None
+    return float((np.abs(np.log(ratios[known])) <= SCORE * sigma_log[known]).mean())
 
 
 def error_line(number: str, group: str, ratios: np.ndarray[tuple[int], np.dtype[np.float64]]) -> ErrorLine:

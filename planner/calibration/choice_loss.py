@@ -10,11 +10,14 @@ import numpy as np
 
 from planner.calibration.accuracy import scored
 from planner.calibration.fit_reference import ReferenceFit
+from planner.performance.distance import Ground
 from planner.performance.rows import predict_rows
 from planner.performance.shrinkage import Spread, shared_factor
+from planner.performance.spread import near_sigma_log, widening
 from planner.physics.arrays import FloatArray, IntArray
-from planner.schema.catalog import Calibration, Parameter
+from planner.schema.catalog import Calibration
 from planner.schema.measurement import Measurement
+from planner.schema.spread import SpreadModel
 from planner.schema.validation import ChoiceLoss, PredictedRow
 
 LIMITS_MS = (15.0, 20.0, 30.0, 50.0)
@@ -169,7 +172,7 @@ def after_own_rows(
     return after
 
 
-def own_row_errors(found: ReferenceFit, sigma_log: Mapping[str, Parameter]) -> FloatArray:
+def own_row_errors(found: ReferenceFit, model: SpreadModel, ground: Ground) -> FloatArray:
     """Log ratios of TPOT by observation, NaN for others: pair left out of the fit, then own rows seen.
 
     A configuration is a model, GPU, engine and weight format, over all layouts and lengths: what
@@ -180,11 +183,8 @@ def own_row_errors(found: ReferenceFit, sigma_log: Mapping[str, Parameter]) -> F
     items = [found.rows.configurations[row] for row in rows]
 
     def spread(index: int) -> Spread:
-        def sigma(kind: str) -> float:
-            own = f"tpot_{kind}_moe" if items[index].model.experts else f"tpot_{kind}"
-            return sigma_log[own].value
-
-        return Spread.of(sigma("new"), sigma("known"))
+        known = near_sigma_log(model, items[index], "tpot", ground.evidence(items[index]))
+        return Spread.of(known * widening(model, "tpot", {"model": 1.0}), known)
 
     after = after_own_rows(
         found.left_out["pair"][picked],

@@ -15,6 +15,7 @@ from planner.calibration.measured_rows import MeasuredRows, measured_rows
 from planner.errors import InputError, input_error
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
+from planner.performance.distance import PLAIN_LAYOUT, layout_kind
 from planner.performance.fitting import FitParameter, Fitted, RobustFit
 from planner.performance.rows import RowPredictions, predict_rows
 from planner.physics.arrays import FloatArray, IntArray
@@ -33,6 +34,10 @@ MISSING_LOG = 3.0
 """Log ratio of a row without a finite prediction."""
 FULL_RATIO = 1.0
 """Requests over those that fit, beyond which the cache counts as full."""
+FEW_IN_FLIGHT = 8.0
+"""Loads beyond it are left out together: errors of larger batches than any in the fit."""
+SHORT_TOKENS = 2300.0
+"""The same for requests of more tokens."""
 ROUNDS = 2
 """Rounds of step times and first tokens: the clumping of the second is part of the first."""
 _TTFT = ("ttft_overhead", "closed_loop")
@@ -96,7 +101,9 @@ class ReferenceFit:
     observations: Observations
     log_ratios: FloatArray
     left_out: dict[str, FloatArray]
-    """Way of leaving out -> log ratios of the rows while they were left out."""
+    """Way of leaving out -> log ratios of the rows while they were left out; NaN for rows that never were."""
+    left_out_keys: dict[str, np.ndarray[tuple[int], np.dtype[np.str_]]]
+    """The same -> what each row was left out with; empty for rows that never were."""
     weights: FloatArray
     cost: float
     operators: tuple[OperatorError, ...]
@@ -151,14 +158,23 @@ def fit_reference(
     fitter = _Fitter(rows)
     progress("fitting")
     calibration, parts = fitter.all(at_priors(start))
-    left_out = {}
-    for way, keys in fitter.ways().items():
+    left_out, ways = {}, fitter.ways()
+    for way, keys in ways.items():
         progress(f"leaving out one {way} at a time")
         left_out[way] = fitter.leave_out(calibration, parts, keys)
     logs = fitter.logs(calibration)
     cost = sum(part.fitted.cost for part in parts)
     return ReferenceFit(
-        calibration, rows, fitter.observations, logs, left_out, fitter.weights, cost, errors, doubts
+        calibration,
+        rows,
+        fitter.observations,
+        logs,
+        left_out,
+        ways,
+        fitter.weights,
+        cost,
+        errors,
+        doubts,
     )
 
 
@@ -222,12 +238,24 @@ class _Fitter:
         return _Part(names, fit, fit.run())
 
     def ways(self) -> dict[str, np.ndarray[tuple[int], np.dtype[np.str_]]]:
-        """What is left out at a time, by observation."""
-        items = [self.rows.configurations[row] for row in self.observations.row]
+        """What is left out at a time, by observation; rows without a name stay in."""
+        rows, loads = self.observations.row, self.rows.loads
+        items = [self.rows.configurations[row] for row in rows]
+        on = [item.accelerator.architecture for item in items]
+        kinds = [layout_kind(item) for item in items]
+        many = np.isfinite(loads.requests) & (loads.requests > FEW_IN_FLIGHT)
+        long = loads.input_tokens + loads.output_tokens > SHORT_TOKENS
         return {
             "pair": np.array([f"{item.model.id}|{item.accelerator.id}" for item in items]),
             "GPU": np.array([item.accelerator.id for item in items]),
             "model": np.array([item.model.id for item in items]),
+            "architecture": np.array(on),
+            "family": np.array([self.rows.families[row] for row in rows]),
+            "engine": np.array([f"{item.engine.id}|{name}" for item, name in zip(items, on, strict=True)]),
+            "format": np.array([f"{item.weights.id}|{name}" for item, name in zip(items, on, strict=True)]),
+            "layout": np.array(["" if kind == PLAIN_LAYOUT else kind for kind in kinds]),
+            "batch": np.where(many[rows], "large", ""),
+            "context": np.where(long[rows], "long", ""),
         }
 
     def leave_out(
@@ -238,10 +266,11 @@ class _Fitter:
     ) -> FloatArray:
         """Log ratios of each group under a fit that did not see it.
 
-        Each fit starts from the one over all rows, first with its slopes, then with its own.
+        Each fit starts from the one over all rows, first with its slopes, then with its own. Rows without a
+        name are never left out.
         """
         result = np.full(len(self.observations), np.nan)
-        for key in sorted(set(keys.tolist())):
+        for key in sorted(set(keys.tolist()) - {""}):
             out = keys == key
             changed = calibration
             for part in parts:

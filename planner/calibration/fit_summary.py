@@ -7,20 +7,24 @@ from datetime import date
 
 import numpy as np
 
+from planner.calibration.accuracy import CONFIDENCE, SCORE
 from planner.calibration.choice_loss import own_row_errors
 from planner.calibration.fit_reference import SPLIT, ReferenceFit
+from planner.calibration.intervals import interval_counts
+from planner.calibration.measured_ground import SOURCE as SPREAD_SOURCE
+from planner.calibration.spread_errors import spread_errors
+from planner.calibration.spread_fit import fitted_spread
 from planner.physics.arrays import FloatArray
-from planner.queueing.lengths import normal_score
 from planner.schema.catalog import Calibration, FitError, FitRecord, Parameter
 from planner.steptime.calibration_paths import parameters_of, with_values
 
 Picked = np.ndarray[tuple[int], np.dtype[np.bool_]]
 SIGNIFICANT = 3
 SIGMA_LOW, SIGMA_HIGH = 0.05, 1.0
-SPREAD_SOURCE = "spread"
 OPERATOR_SOURCE = "operators"
 _NUMBERS = ("throughput", "tpot", "ttft")
-CONFIDENCE = 0.8
+_SHOWN = ("pair", "GPU", "model")
+"""Ways of leaving out whose errors are shown; the others are there for spreads."""
 OWN_ROWS_KEY = "own_rows"
 """Errors of left-out pairs after a factor from three of their rows."""
 
@@ -28,18 +32,21 @@ OWN_ROWS_KEY = "own_rows"
 def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
     """The calibration with rounded values, spreads, known pairs, errors by class and date."""
     calibration = with_values(found.calibration, _rounded(found.calibration))
-    sigmas = _sigmas(found)
-    own = own_row_errors(found, sigmas)
+    sigmas, errors = _sigmas(found), spread_errors(found)
+    spread = fitted_spread(errors, SPREAD_SOURCE)
+    intervals = interval_counts(errors, spread, found.rows)
+    own = own_row_errors(found, spread, errors.ground)
     record = FitRecord(
         rows=int((found.weights > 0).sum()),
         fitted=sum(item.prior_log_sigma is not None for _, item in parameters_of(calibration)),
         errors={
             way: dict(_errors(found, logs))
-            for way, logs in {"fit": found.log_ratios, **found.left_out}.items()
+            for way, logs in {"fit": found.log_ratios, **{way: found.left_out[way] for way in _SHOWN}}.items()
         }
         | {OWN_ROWS_KEY: dict(_errors(found, own))},
         operators=found.operators,
-        coverage={number: _coverage(found, number) for number in _NUMBERS},
+        coverage={number: intervals[f"{number}: all"].others for number in _NUMBERS},
+        intervals=intervals,
     )
     sources = dict(calibration.sources)
     for key in ("fit", OPERATOR_SOURCE, SPREAD_SOURCE):
@@ -49,8 +56,10 @@ def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
         update={
             "fit": record,
             "sources": sources,
-            "known": _known(found),
+            "known": dict(errors.ground.known),
+            "measured": errors.ground.measured,
             "sigma_log": sigmas,
+            "spread": spread,
         }
     )
 
@@ -113,58 +122,30 @@ def _error(ratios: FloatArray) -> FitError:
 
 def sigma_of(logs: FloatArray) -> float:
     """The log-sigma whose interval of 80 % holds 80 % of these: ``P80(|log|) / 1.28``, bias included."""
-    score = normal_score((1.0 + CONFIDENCE) / 2.0)
-    return float(np.percentile(np.abs(logs), 100.0 * CONFIDENCE)) / score
+    return float(np.percentile(np.abs(logs), 100.0 * CONFIDENCE)) / SCORE
 
 
 def _sigmas(found: ReferenceFit) -> dict[str, Parameter]:
+    """Over all rows: in the fit, and of left-out pairs."""
     names = {"throughput": "throughput", "tpot": "TPOT", "ttft": "TTFT"}
     sources = {
-        "known": (found.log_ratios, "for a model family and architecture with measured rows"),
-        "new": (found.left_out["pair"], "for a pair without measured rows: each was left out in turn"),
-        "new_model": (found.left_out["model"], "for a model without measured rows"),
-        "new_gpu": (found.left_out["GPU"], "for an accelerator without measured rows"),
+        "known": (found.log_ratios, "over all rows of the fit"),
+        "new": (found.left_out["pair"], "over all rows, each with its pair of model and GPU left out"),
     }
     sigmas = {}
     for number, title in names.items():
-        table = dict(classes(found, number))
+        picked = observed(found, number)
         for key, (logs, meaning) in sources.items():
-            for suffix, word in (("", "all"), ("_moe", "moe")):
-                value = min(max(sigma_of(logs[table[word]]), SIGMA_LOW), SIGMA_HIGH)
-                of = ", mixtures of experts alone" if suffix else ""
-                sigmas[f"{number}_{key}{suffix}"] = Parameter(
-                    value=float(f"{value:.{SIGNIFICANT}g}"),
-                    unit="1",
-                    low=SIGMA_LOW,
-                    high=SIGMA_HIGH,
-                    meaning=f"Log-standard deviation of {title} {meaning}{of}",
-                    source=SPREAD_SOURCE,
-                )
+            value = min(max(sigma_of(logs[picked]), SIGMA_LOW), SIGMA_HIGH)
+            sigmas[f"{number}_{key}"] = Parameter(
+                value=float(f"{value:.{SIGNIFICANT}g}"),
+                unit="1",
+                low=SIGMA_LOW,
+                high=SIGMA_HIGH,
+                meaning=f"Log-standard deviation of {title} {meaning}",
+                source=SPREAD_SOURCE,
+            )
     return sigmas
-
-
-def _coverage(found: ReferenceFit, number: str) -> float:
-    """Share of left-out rows inside an interval whose sigma comes from the other pairs."""
-    picked, logs = observed(found, number), found.left_out["pair"]
-    items = [found.rows.configurations[row] for row in found.observations.row]
-    pair = np.array([f"{item.model.id}|{item.accelerator.id}" for item in items])
-    score = normal_score((1.0 + CONFIDENCE) / 2.0)
-    inside = 0
-    for name in sorted(set(pair[picked].tolist())):
-        mine = picked & (pair == name)
-        inside += int((np.abs(logs[mine]) <= score * sigma_of(logs[picked & ~mine])).sum())
-    return round(inside / int(picked.sum()), 3)
-
-
-def _known(found: ReferenceFit) -> dict[str, tuple[str, ...]]:
-    pairs = {
-        (found.rows.configurations[row].accelerator.architecture, found.rows.families[row])
-        for row in found.observations.row
-    }
-    return {
-        architecture: tuple(sorted(family for other, family in pairs if other == architecture))
-        for architecture in sorted({architecture for architecture, _ in pairs})
-    }
 
 
 def chart_points(found: ReferenceFit) -> dict[str, list[tuple[float, float, bool]]]:

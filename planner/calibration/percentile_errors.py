@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.calibration.accuracy import error_line
-from planner.calibration.fit_summary import SIGMA_LOW, SIGNIFICANT, SPREAD_SOURCE, sigma_of
+from planner.calibration.fit_summary import SIGMA_LOW, SIGNIFICANT, sigma_of
+from planner.calibration.measured_ground import SOURCE as SPREAD_SOURCE
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Parameter
 from planner.schema.percentiles import NUMBERS, PercentileRow, PredictedPercentiles, RouterOrder

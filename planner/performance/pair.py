@@ -282,7 +282,8 @@ class Pair:
 
     def _replicas(self, side: RoleCandidates) -> Replicas:
         given = self.given
-        return replicas(side.candidates.configurations, side.specs, given.traffic, given.load.margin_z_score)
+        items, z_score = side.candidates.configurations, given.load.margin_z_score
+        return replicas(items, side.specs, given.traffic, z_score, apart=True)
 
     def _evaluation(
         self,

@@ -7,8 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from planner.performance.distance import LoadPoint
 from planner.performance.open_load import Replicas
-from planner.performance.user_factors import row_factors
+from planner.performance.user_factors import RowFactors, row_factors
 from planner.physics.coldstart import cold_start_s, load_s
 from planner.schema.candidates import FloatArray, IntArray
 from planner.schema.catalog import Storage
@@ -26,16 +27,21 @@ FLOPS_PER_PARAM = 2.0
 
 
 def replicas(
-    configurations: Sequence[Configuration], specs: StepSpecs, traffic: Traffic, margin_z_score: float = 0.0
+    configurations: Sequence[Configuration],
+    specs: StepSpecs,
+    traffic: Traffic,
+    margin_z_score: float = 0.0,
+    apart: bool = False,
 ) -> Replicas:
     """What the load model needs of every configuration.
 
-    ``margin_z_score``: see `LoadPolicy`; the margin follows what is known of each configuration.
+    ``margin_z_score``: see `LoadPolicy`; the margin follows what is known of each configuration at these
+    lengths, and ``apart`` from workers of the other phase.
     """
-    own = row_factors(configurations, margin_z_score)
+    own = row_factors(configurations, margin_z_score, load_point(traffic, apart=apart))
     drafts = drafts_of(configurations)
     return Replicas(
-        step_s=partial(_step_s, specs, own.step, drafts),
+        step_s=partial(_step_s, specs, own, drafts),
         first_token_factor=own.first_token,
         batched_tokens=np.array([float(item.batched_tokens) for item in configurations]),
         first_token_overhead_s=np.array(
@@ -50,7 +56,7 @@ def replicas(
 
 def _step_s(
     specs: StepSpecs,
-    factor: FloatArray,
+    own: RowFactors,
     drafts: Drafts | None,
     rows: IntArray,
     decode_sequences: FloatArray,
@@ -64,7 +70,13 @@ def _step_s(
     step_s = total_step_s(specs, rows, *loads)
     if drafts is not None:
         step_s = step_s + drafts.time_s(rows, *loads)
-    return factor[rows] * step_s
+    step_s = own.step[rows] * step_s
+    return step_s if own.beyond is None else own.beyond.factor(rows, decode_sequences) * step_s
+
+
+def load_point(traffic: Traffic, batch: float = 1.0, apart: bool = False) -> LoadPoint:
+    """A load on one replica as the spread of its predictions sees it: mean lengths."""
+    return LoadPoint(batch, traffic.input_mean_tokens + traffic.output_mean_tokens, apart)
 
 
 def specifications(configurations: Sequence[Configuration]) -> StepSpecs:

@@ -1,59 +1,112 @@
-"""How far a prediction may be off: the class of a configuration among the measured ones."""
+"""How far a prediction may be off: what it is, and how far it lies from what was measured.
+
+Equation: sigma = base f sqrt(1 + sum c_k x_k^2), f the product of the factors of what is predicted and c_k
+the variance, in units of that of measured rows, that a distance of x_k adds (`planner.performance.distance`).
+A product below 1 must be earned together: of an architecture with n rows of the engine and format it is
+f^(n / (n + 10)). What is quiet in one place says little about another.
+
+Source: errors of published rows and of rows left out of the fit, `docs/accuracy.md`.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from collections.abc import Mapping
 
+from planner.performance.distance import LIGHT, Distances, Ground, LoadPoint, layout_kind
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
+from planner.schema.spread import Property, SpreadModel
 
-SpreadClass = Literal["known", "new", "new_model", "new_gpu"]
-IN_WORDS = {
-    "new": "no measured rows of this model family on this architecture, but of each with others",
-    "new_model": "no measured rows of this model family",
-    "new_gpu": "no measured rows of this accelerator architecture",
-}
 QUANTITIES = ("throughput", "tpot", "ttft")
+_SAME_TIMES = {"throughput": "tpot", "tpot": "throughput"}
+"""Steps make both: what one knows of an architecture, an engine or a format holds for the other."""
+EVIDENCE_ROWS = 10.0
+"""Rows of an architecture, engine and format at which half of what is quiet about them counts."""
+_MOST_KEPT = 16
+_grounds: dict[int, Ground] = {}
 
 
-def spread_class(calibration: Calibration, family: str, architecture: str) -> SpreadClass:
-    """Whether rows of this model family on this architecture were in the fit, or what was new.
-
-    ``known``: both together. ``new``: each, but with others. ``new_model``: the family has no rows at
-    all. ``new_gpu``: the architecture has none.
-    """
-    if calibration.knows(family, architecture):
-        return "known"
-    if architecture not in calibration.known:
-        return "new_gpu"
-    if not any(family in families for families in calibration.known.values()):
-        return "new_model"
-    return "new"
+def ground_of(calibration: Calibration) -> Ground | None:
+    """What the calibration has measured; None where it does not say. Kept by object: it is asked often."""
+    measured = calibration.measured
+    if measured is None:
+        return None
+    kept = _grounds.get(id(measured))
+    if kept is None or kept.measured is not measured or kept.known is not calibration.known:
+        if len(_grounds) >= _MOST_KEPT:
+            _grounds.clear()
+        kept = _grounds[id(measured)] = Ground(measured, calibration.known)
+    return kept
 
 
-def class_sigma_log(item: Configuration) -> dict[str, float]:
-    """Log-standard deviation of throughput, TPOT and TTFT by the class of a configuration.
+def properties(item: Configuration) -> dict[Property, str]:
+    """What the errors of a configuration may differ by."""
+    return {
+        "architecture": item.accelerator.architecture,
+        "engine": item.engine.id,
+        "format": item.weights.id,
+        "layout": layout_kind(item),
+        "experts": "experts" if item.model.experts else "dense",
+    }
 
-    Source: errors of left-out rows, `docs/accuracy.md`. A mixture of experts has its own where the
-    calibration states one.
-    """
-    return _of_class(item, spread_class(item.calibration, item.model.family, item.accelerator.architecture))
+
+def class_sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, float]:
+    """Log-standard deviation of throughput, TPOT and TTFT of a configuration at a load."""
+    ground, model = ground_of(item.calibration), item.calibration.spread
+    if ground is None or model is None:
+        return _of_all(item.calibration)
+    far, rows = ground.distances(item, load), ground.evidence(item)
+    return {
+        number: near_sigma_log(model, item, number, rows) * widening(model, number, far)
+        for number in QUANTITIES
+    }
 
 
 def known_sigma_log(item: Configuration) -> dict[str, float]:
-    """The same as if rows of this family on this architecture were in the fit."""
-    return _of_class(item, "known")
+    """The same as if this model were measured on this GPU, and nothing were far."""
+    ground, model = ground_of(item.calibration), item.calibration.spread
+    if ground is None or model is None:
+        return _of_all(item.calibration, "known")
+    rows = ground.evidence(item)
+    return {number: near_sigma_log(model, item, number, rows) for number in QUANTITIES}
 
 
-def _of_class(item: Configuration, name: SpreadClass) -> dict[str, float]:
-    sigma = item.calibration.sigma_log
-    found = {}
-    for quantity in QUANTITIES:
-        keys = [f"{quantity}_{name}_moe"] if item.model.moe_layers else []
-        keys += [f"{quantity}_{name}", f"{quantity}_new"]
-        key = next(key for key in keys if key in sigma)
-        found[quantity] = sigma[key].value
-    return found
+def near_sigma_log(model: SpreadModel, item: Configuration, number: str, rows: float) -> float:
+    """Of one number where everything is measured; what was not has the factor 1.
+
+    ``rows``: of the architecture with this engine and format.
+    """
+    factors = _factors_of(model, number)
+    other = _factors_of(model, _SAME_TIMES.get(number, number))
+    found = 1.0
+    for kind, name in properties(item).items():
+        found *= factors.get(kind, {}).get(name, other.get(kind, {}).get(name, 1.0))
+    return model.base[number] * (found if found > 1.0 else found ** (rows / (rows + EVIDENCE_ROWS)))
+
+
+def _factors_of(model: SpreadModel, number: str) -> Mapping[Property, Mapping[str, float]]:
+    return model.factors.get(number, {})
+
+
+def widening(model: SpreadModel, number: str, distances: Distances) -> float:
+    """sqrt(1 + sum c_k x_k^2)."""
+    added = model.distances[number]
+    return math.sqrt(1.0 + sum(added.get(name, 0.0) * x * x for name, x in distances.items()))
+
+
+def per_doubling_sigma_log(item: Configuration) -> float:
+    """What a doubling of the batch beyond the largest measured adds to TPOT, in quadrature."""
+    model = item.calibration.spread
+    if model is None or item.calibration.measured is None:
+        return 0.0
+    return known_sigma_log(item)["tpot"] * math.sqrt(model.distances["tpot"].get("batch", 0.0))
+
+
+def _of_all(calibration: Calibration, kind: str = "new") -> dict[str, float]:
+    sigma = calibration.sigma_log
+    keys = {number: (f"{number}_{kind}", f"{number}_new") for number in QUANTITIES}
+    return {number: next(sigma[key].value for key in names if key in sigma) for number, names in keys.items()}
 
 
 def percentile_sigma_log(item: Configuration, metric: str, percentile: str) -> float:

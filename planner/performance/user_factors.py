@@ -7,15 +7,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.performance.spread import class_sigma_log
-from planner.schema.candidates import FloatArray
+from planner.performance.distance import LIGHT, LoadPoint, doublings_of
+from planner.performance.spread import class_sigma_log, ground_of, per_doubling_sigma_log
+from planner.schema.candidates import FloatArray, IntArray
 from planner.schema.catalog import UserFactor
 from planner.schema.configuration import Configuration
 from planner.schema.plan import Evidence
+
+
+@dataclass(frozen=True, eq=False)
+class BatchMargin:
+    """Margin of steps with more sequences than were measured, by configuration.
+
+    Equation: exp(z (sqrt(s^2 + k^2 x^2) - s)), s the log-standard deviation up to the largest batch, k what a
+    doubling adds to it in quadrature, x the doublings. It rises with the batch and starts flat at 1, so that
+    capacities stay monotone and the optimum is drawn to measured ground without a step.
+    """
+
+    largest: FloatArray
+    sigma_log: FloatArray
+    per_doubling: FloatArray
+    z_score: float
+
+    def factor(self, rows: IntArray, sequences: FloatArray) -> FloatArray | float:
+        """On step times of so many decoding sequences."""
+        largest = self.largest[rows]
+        if not np.any(sequences > largest):
+            return 1.0
+        more = self.per_doubling[rows] * doublings_of(sequences, largest)
+        sigma_log = self.sigma_log[rows]
+        return np.asarray(np.exp(self.z_score * (np.hypot(sigma_log, more) - sigma_log)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +51,8 @@ class RowFactors:
     """On step times."""
     first_token: FloatArray
     """On TTFT, whose steps are multiplied already."""
+    beyond: BatchMargin | None = None
+    """Further on step times of batches beyond the largest measured; None where nothing is added."""
 
 
 def user_factor(item: Configuration) -> UserFactor | None:
@@ -42,16 +69,17 @@ def user_factor(item: Configuration) -> UserFactor | None:
     return found
 
 
-def sigma_log(item: Configuration) -> dict[str, float]:
-    """Log-standard deviation of throughput, TPOT and TTFT of a configuration.
+def sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, float]:
+    """Log-standard deviation of throughput, TPOT and TTFT of a configuration at a load.
 
-    Drafts add theirs to the first two, in quadrature: benchmarks without drafts say nothing about them.
+    What the user measured counts as measured, at every load. Drafts add theirs to the first two, in
+    quadrature: benchmarks without drafts say nothing about them.
     """
     factor = user_factor(item)
     if factor is not None:
         found = {"throughput": factor.sigma_log, "tpot": factor.sigma_log, "ttft": factor.ttft_sigma_log}
     else:
-        found = class_sigma_log(item)
+        found = class_sigma_log(item, load)
     if item.drafting is not None:
         wider = {name: math.hypot(found[name], item.drafting.sigma_log) for name in ("throughput", "tpot")}
         found = found | wider
@@ -63,33 +91,52 @@ def evidence(item: Configuration) -> Evidence:
     return "modelled" if user_factor(item) is None else "calibrated"
 
 
-def row_factors(configurations: Sequence[Configuration], margin_z_score: float) -> RowFactors:
+def row_factors(
+    configurations: Sequence[Configuration], margin_z_score: float, load: LoadPoint = LIGHT
+) -> RowFactors:
     """Factors by configuration.
 
     Equations: step f exp(z (s - s_0)) and, with the TTFT factor g, g exp(z (t - t_0)) / exp(z (s - s_0)):
     the common margins exp(z s_0) and exp(z t_0) become exp(z s) and exp(z t), s and t the spread of the
-    configuration's class or of the user's own benchmarks. f = g = 1 without benchmarks.
+    configuration or of the user's own benchmarks. f = g = 1 without benchmarks. Batches beyond the largest
+    measured add theirs (`BatchMargin`).
+
+    Args:
+        configurations: in the order of the rows.
+        margin_z_score: see `LoadPolicy`.
+        load: lengths and whether prefill is apart; its batch counts for nothing.
     """
-    step, first_token = np.ones(len(configurations)), np.ones(len(configurations))
-    kinds: dict[tuple[int, str, str, str, str, bool], tuple[float, float]] = {}
+    load = replace(load, batch=1.0)
+    table = np.ones((5, len(configurations)))
+    kinds: dict[tuple[object, ...], tuple[float, ...]] = {}
     for row, item in enumerate(configurations):
         kind = (
             id(item.calibration),
+            id(item.accelerator),
             item.model.id,
-            item.accelerator.id,
             item.engine.id,
             item.weights.id,
+            item.kv.id,
+            (item.tp, item.pp, item.ep, item.attention_dp, item.spans_servers),
             item.drafting is not None,
         )
         if kind not in kinds:
-            kinds[kind] = _factors(item, margin_z_score)
-        step[row], first_token[row] = kinds[kind]
-    return RowFactors(step, first_token)
+            kinds[kind] = _factors(item, margin_z_score, load)
+        table[:, row] = kinds[kind]
+    step, first_token, largest, sigma, per_doubling = table
+    beyond = None
+    if margin_z_score and per_doubling.any():
+        beyond = BatchMargin(largest, sigma, per_doubling, margin_z_score)
+    return RowFactors(step, first_token, beyond)
 
 
-def _factors(item: Configuration, margin_z_score: float) -> tuple[float, float]:
-    common, own, factor = item.calibration.sigma_log, sigma_log(item), user_factor(item)
+def _factors(item: Configuration, margin_z_score: float, load: LoadPoint) -> tuple[float, ...]:
+    common, own, factor = item.calibration.sigma_log, sigma_log(item, load), user_factor(item)
     margin = math.exp(margin_z_score * (own["tpot"] - common["tpot_new"].value))
     wider = math.exp(margin_z_score * (own["ttft"] - common["ttft_new"].value))
     step, ttft = (factor.step_factor, factor.ttft_factor) if factor else (1.0, 1.0)
-    return step * margin, ttft * wider / margin
+    ground = ground_of(item.calibration)
+    if factor is not None or ground is None:
+        return step * margin, ttft * wider / margin, 1.0, own["tpot"], 0.0
+    largest, more = ground.largest_batch(item), per_doubling_sigma_log(item)
+    return step * margin, ttft * wider / margin, largest, own["tpot"], more

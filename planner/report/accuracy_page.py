@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from planner.numbers import count
+from planner.report import interval_section
 from planner.report.fit_reference_text import HEADINGS, gpu_sentence, loss_cells, percents
 from planner.schema.catalog import Calibration, FitError, FitRecord
 from planner.schema.validation import ChoiceReport
@@ -97,12 +98,7 @@ def encode(
     lines += [f"![{title}]({picture_name(key)})\n" for key, title in _TITLES.items() if points.get(key)]
     lines += ["## Errors by class", "", *error_rows(record), "", *_operators(record), "## Intervals", ""]
     lines += [
-        "| number | left-out rows inside the interval of 80 % |",
-        "| --- | ---: |",
-        *(f"| {key} | {share:.1%} |" for key, share in record.coverage.items()),
-        "",
-        "The sigma that covers a pair comes from the other pairs.",
-        "",
+        *interval_section.lines(calibration),
         "## After three own rows",
         "",
         "TPOT of each pair left out of the fit, then with one factor from three rows of the configuration "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from planner.characters import spelled
 from planner.schema.calibration import OperatorError
-from planner.schema.catalog import Calibration, FitRecord, Parameter
+from planner.schema.catalog import Calibration, FitRecord, Parameter, Source
+from planner.schema.spread import Measured, SpreadModel
 
 
 def encode(calibration: Calibration) -> bytes:
@@ -21,6 +23,8 @@ def encode(calibration: Calibration) -> bytes:
     lines += _nested("architectures", calibration.architectures)
     lines += _nested("engines", calibration.engines)
     lines += _flat("sigma_log", calibration.sigma_log)
+    lines += _spread(calibration.spread) if calibration.spread is not None else []
+    lines += _measured(calibration.measured) if calibration.measured is not None else []
     if calibration.known:
         lines.append("known:")
         lines += [f"  {name}: [{', '.join(families)}]" for name, families in calibration.known.items()]
@@ -67,12 +71,56 @@ def _entry(key: str, item: Parameter, indent: str) -> list[str]:
         extra += f", prior_log_sigma: {item.prior_log_sigma:g}"
     if item.tied_to is not None:
         extra += f", tied_to: {item.tied_to}"
-    source = item.source if isinstance(item.source, str) else f"[{', '.join(item.source)}]"
+    source = _sources(item.source)
     numbers = f"value: {item.value:g}, unit: {_text(item.unit)}, low: {item.low:g}, high: {item.high:g}"
     return [
         f"{indent}{key}: {{{numbers}{extra},",
         f"{indent}  meaning: {_text(item.meaning)}, source: {source}}}",
     ]
+
+
+def _spread(spread: SpreadModel) -> list[str]:
+    lines = [
+        "spread:",
+        f"  source: {_sources(spread.source)}",
+        f"  base: {_numbers(spread.base)}",
+        "  factors:",
+    ]
+    for number, kinds in spread.factors.items():
+        lines.append(f"    {number}:")
+        lines += [f"      {kind}: {_numbers(names)}" for kind, names in kinds.items()]
+    lines.append("  distances:")
+    return lines + [f"    {number}: {_numbers(added)}" for number, added in spread.distances.items()]
+
+
+def _measured(measured: Measured) -> list[str]:
+    lines = ["measured:", f"  source: {_sources(measured.source)}", "  gpus:"]
+    for name, gpu in measured.gpus.items():
+        rates = f"bandwidth_bytes_per_s: {gpu.bandwidth_bytes_per_s:g}, flops_per_s: {gpu.flops_per_s:g}"
+        lines.append(f"    {name}: {{architecture: {gpu.architecture}, {rates}}}")
+    lines.append("  ways:")
+    for way in measured.ways:
+        names = f"gpu: {way.gpu}, engine: {way.engine}, weights: {way.weights}, kv: {way.kv}"
+        degrees = f"tp: {way.tp}, pp: {way.pp}, attention_dp: {way.attention_dp}, ep: {way.ep}"
+        loads = f"rows: {way.rows}, batch: {way.batch:g}, context: {way.context:g}"
+        lines += [
+            f"    - {{{names},",
+            f"      {degrees}, {loads},",
+            f"      models: [{', '.join(way.models)}]}}",
+        ]
+    return lines
+
+
+def _numbers(table: Mapping[Any, float]) -> str:
+    return "{" + ", ".join(f"{_key(name)}: {value:g}" for name, value in table.items()) + "}"
+
+
+def _key(name: str) -> str:
+    return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else _text(name)
+
+
+def _sources(source: Source) -> str:
+    return source if isinstance(source, str) else f"[{', '.join(source)}]"
 
 
 def _record(record: FitRecord) -> list[str]:
@@ -81,6 +129,11 @@ def _record(record: FitRecord) -> list[str]:
     if record.operators:
         lines.append("  operators:")
         lines += [f"    - {_operator_error(error)}" for error in record.operators]
+    lines += ["  intervals:"] if record.intervals else []
+    lines += [
+        f"    {_text(name)}: {{rows: {found.rows}, inside: {found.inside:g}, others: {found.others:g}}}"
+        for name, found in record.intervals.items()
+    ]
     lines.append("  errors:")
     for way, table in record.errors.items():
         lines.append(f"    {way}:")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from planner import numbers
 from planner.report import svg
-from planner.report.estimate_text import refusal
+from planner.report.estimate_text import outside, refusal
 from planner.report.parts import bullets, section, table
 from planner.report.plan_text import uncertainty
 from planner.schema.plan import Curve, CurvePoint, Statistic
@@ -32,7 +32,7 @@ def view(curve: Curve) -> RenderableType:
         section("Latency over throughput", Text(picture(curve)), Text(_legend(), style="dim")),
         section("Points", _table(curve), Text(f"Up to: {curve.load_text}.", style="dim")),
         section("Knee and limits", bullets(_sentences(curve))),
-        section("How sure this is", Text(_sure(curve))),
+        section("How sure this is", Text(_sure(curve)), *outside(curve)),
     ]
     if curve.warnings:
         parts.append(section("Mind", bullets(curve.warnings)))

@@ -115,7 +115,15 @@ def _start(estimate: Estimate) -> RenderableType | None:
 def _evidence(estimate: Estimate) -> RenderableType:
     spread = uncertainty(estimate.uncertainty)
     detail = f", one standard deviation: {spread}" if spread else ""
-    return section("How sure this is", Text(f"{estimate.evidence.capitalize()} numbers{detail}."))
+    line = Text(f"{estimate.evidence.capitalize()} numbers{detail}.")
+    return section("How sure this is", line, *outside(estimate))
+
+
+def outside(estimate: Estimate | Curve) -> list[RenderableType]:
+    """What lies outside what was measured."""
+    if not estimate.outside_measured:
+        return []
+    return [Text("Outside what was measured, so the spread is wider:"), bullets(estimate.outside_measured)]
 
 
 def _warnings(estimate: Estimate | Curve) -> RenderableType | None:

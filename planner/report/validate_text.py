@@ -75,10 +75,13 @@ def errors_table(lines: Sequence[ErrorLine], with_number: bool = False) -> Rende
             f"{line.median:.1%}",
             f"{line.mean:.1%}",
             f"{line.p90:.1%}",
+            "" if line.inside is None else f"{line.inside:.0%}",
         )
         for line in lines
     ]
-    return table(("class", "rows", "bias", "median", "mean", "P90"), rows, right=[1, 2, 3, 4, 5])
+    headings = ("class", "rows", "bias", "median", "mean", "P90", "in 80 %")
+    shown = len(headings) - all(line.inside is None for line in lines)
+    return table(headings[:shown], [row[:shown] for row in rows], right=range(1, shown))
 
 
 def document(validation: Validation, lines: Sequence[ErrorLine]) -> dict[str, Any]:

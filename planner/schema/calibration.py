@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from planner.errors import nearest
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Count, Positive, Source
+from planner.schema.spread import Measured, SpreadModel
 
 ANY_FORMAT = "default"
 """Key of `compute_efficiency` for the formats that an architecture does not list."""
@@ -108,6 +109,15 @@ class OperatorError(Noun):
     """Median on accelerators whose rows were left out; absent where the architecture has one alone."""
 
 
+class IntervalCount(Noun):
+    """Left-out rows of a class, and the shares of them inside their intervals of 80 %."""
+
+    rows: Count
+    inside: float
+    others: float
+    """With a spread that was fitted to other pairs only."""
+
+
 class FitRecord(Noun):
     """What a fit saw, and how well it does: in the fit, and with parts of the rows left out."""
 
@@ -121,6 +131,8 @@ class FitRecord(Noun):
     """Of measured operators, where their tables were there."""
     coverage: dict[str, float] = {}
     """Share of left-out rows inside the interval of 80 %, by number; its sigma saw other pairs only."""
+    intervals: dict[str, IntervalCount] = {}
+    """The same by number and class with the spread of the calibration; classes of thirty rows and more."""
 
 
 def _check_operator(path: str, name: str, value: float) -> None:
@@ -189,9 +201,13 @@ class Calibration(CatalogEntry):
     engines: dict[str, dict[str, Parameter]] = {}
     """Overheads per engine."""
     sigma_log: dict[str, Parameter] = {}
-    """Log-standard deviation of predictions by class."""
+    """Log-standard deviation of predictions: over all rows, and of percentiles."""
+    spread: SpreadModel | None = None
+    """Log-standard deviation by configuration and distance from what was measured; absent: that of all."""
+    measured: Measured | None = None
+    """What the fit has rows of."""
     known: dict[str, tuple[str, ...]] = {}
-    """Architecture -> families of models with measured rows on it: the others have the wider spread."""
+    """Architecture -> families of models with measured rows on it."""
 
     user_factors: tuple[UserFactor, ...] = ()
     """Of one's own benchmarks; the first that matches a configuration holds."""

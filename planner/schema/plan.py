@@ -158,7 +158,9 @@ class Pool(Noun):
     """Host memory needed while loading, one replica."""
     power_w: float | None = None
     uncertainty: dict[str, float] = {}
-    """Log-standard deviation by quantity."""
+    """Log-standard deviation by quantity, at the planned batch."""
+    outside_measured: tuple[str, ...] = ()
+    """What of it lies outside what was measured, in words; the spread has grown with it."""
     evidence: Evidence = "modelled"
     limited_by: str | None = None
     """Constraint that stops one replica from carrying more."""
@@ -466,6 +468,8 @@ class Estimate(Noun):
     host_memory_bytes: float | None = None
     efficiency: Efficiency | None = None
     uncertainty: dict[str, float] = {}
+    outside_measured: tuple[str, ...] = ()
+    """What of it lies outside what was measured, in words; the spread has grown with it."""
     evidence: Evidence = "modelled"
     warnings: tuple[str, ...] = ()
 
@@ -512,6 +516,8 @@ class Curve(Noun):
     """The limit that a little more load breaks."""
     gpus: int = 0
     uncertainty: dict[str, float] = {}
+    outside_measured: tuple[str, ...] = ()
+    """What of it lies outside what was measured, in words; the spread has grown with it."""
     evidence: Evidence = "modelled"
     warnings: tuple[str, ...] = ()
 

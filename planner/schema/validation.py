@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from planner.schema.measurement import Measurement
 
@@ -21,6 +22,8 @@ class PredictedRow:
     tpot_ms: float | None = None
     itl_ms: float | None = None
     max_rps: float | None = None
+    sigma_log: Mapping[str, float] = field(default_factory=dict)
+    """Log-standard deviation of throughput, TPOT and TTFT; ITL is as sure as TPOT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class ErrorLine:
     median: float
     mean: float
     p90: float
+    inside: float | None = None
+    """Share of rows inside their intervals of 80 %; None where the number has no spread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,8 @@ def test_left_out_errors_and_intervals_are_recorded(catalog):
         assert record.errors[way]["tpot: all"].p90 <= 0.32
         assert record.errors[way]["ttft: all"].median <= 0.28
         assert record.errors[way]["ttft: all"].p90 <= 0.90
-    assert all(0.75 <= share <= 0.85 for share in record.coverage.values())
+    # With factors of other pairs alone; with those of the calibration see test_intervals.
+    assert all(0.70 <= share <= 0.88 for share in record.coverage.values())
     steps = [path for path, item in fitted(catalog.calibration) if not path.startswith("compute")]
     apart = [path for path in steps if "disaggregated" in path]
     first = [path for path in steps if "ttft" in path or "closed_loop" in path]

@@ -11,11 +11,13 @@ import numpy as np
 
 from planner.candidates.options import Placed
 from planner.performance.at_load import at_load
+from planner.performance.distance import LoadPoint
 from planner.performance.evaluate import row_fit
 from planner.performance.kv_ways import fetching
 from planner.performance.memory_fit import Fill, MemoryFit
 from planner.performance.open_load import Load
-from planner.performance.replica import cold_start_seconds, replicas
+from planner.performance.outside import outside_measured
+from planner.performance.replica import cold_start_seconds, load_point, replicas
 from planner.performance.sizing import kv_usage_fraction
 from planner.performance.user_factors import evidence, sigma_log
 from planner.physics import speculation
@@ -88,6 +90,7 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
     item = part.evaluation.candidates.configurations[index]
     fit = fit_of(case)
     rate, capacity = float(case.rate_rps), float(case.capacity_rps)
+    at = spread_point(case)
     power, flag = item.accelerator.power, item.engine.memory.share_flag
     return Pool(
         id=f"{case.placed.workload}/{case.placed.role}/{number}",
@@ -122,7 +125,8 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
         cold_start_s=cold_start_seconds(item, fit.account, index, case.storage),
         host_memory_bytes=float(fit.account.host_bytes[index]),
         power_w=float(power.tdp) * item.gpus * case.replicas if power else None,
-        uncertainty=sigma_log(item),
+        uncertainty=sigma_log(item, at),
+        outside_measured=outside_measured(item, at),
         evidence=evidence(item),
         limited_by=part.evaluation.capacities.limited_by[index],
         usd_per_hour=float(case.usd_per_h),
@@ -131,6 +135,14 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
         kv_usage=_kv_usage(part, index, fit, operating.get("concurrency")),
         **operating,
     )
+
+
+def spread_point(case: PoolCase) -> LoadPoint:
+    """The load that the spread of a pool is stated at: the planned batch, on which its capacity rests."""
+    part, role, index = case.evaluated, case.placed.role, case.placed.configuration
+    # No sequence decodes in a prefill worker.
+    batch = 1.0 if role == "prefill" else float(part.evaluation.capacities.max_batch[index])
+    return load_point(part.evaluation.traffic_of(index), batch, role != "serve")
 
 
 def pool_routing(part: Evaluated, index: int, role: Role) -> PoolRouting:

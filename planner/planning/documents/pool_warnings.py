@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from planner import numbers
 from planner.candidates.attributes import unpacked, weights_native
-from planner.performance.spread import IN_WORDS, spread_class
 from planner.planning.documents.chosen import Chosen
 from planner.planning.documents.option_warnings import artifacts, option_remarks
 from planner.planning.documents.reuse import remarks as reuse_remarks
@@ -60,9 +59,8 @@ def _remarks(chosen: Chosen, pools_: Sequence[Pool], network_is_stated: bool) ->
             )
         if not weights_native(item):
             lines.append(f"{pool.id}: {unpacked(item)}")
-        name = spread_class(item.calibration, item.model.family, item.accelerator.architecture)
-        if name in IN_WORDS and pool.evidence == "modelled":
-            lines.append(f"{pool.id}: {IN_WORDS[name]}; benchmark it before you buy")
+        if pool.outside_measured:
+            lines.append(f"{pool.id}: {'; '.join(pool.outside_measured)}; benchmark it before you buy")
     return [*lines, *artifacts(pools_, items)]
 
 

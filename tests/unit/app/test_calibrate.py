@@ -98,9 +98,8 @@ def test_times_half_as_long_again_give_a_factor_half_as_large_again(tmp_path):
     one = step(calibrate([THREE], H100, out=tmp_path / "a.yaml"))
     more = step(calibrate([slower(tmp_path, 1.5)], H100, out=tmp_path / "b.yaml"))
     weight = math.log(more.factor / one.factor) / math.log(1.5)
-    # Llama on Hopper is a known pair, so half of its variance is common: s = t, or more where rows scatter.
-    assert weight <= 3 / (3 + 1) + 1e-3
-    assert weight > 0.5
+    # Hosts differ by more than the rows of one of them: s < t. The runs agree, so they count for much.
+    assert 3 / (3 + 1) < weight < 1
 
 
 def agreeing(tmp_path, factor=1.5):

@@ -96,7 +96,8 @@ ONE_CHANGE = {
     "unknown key": (
         ("slo:", "slos:"),
         "x.yaml:7: workloads.chat.slos: found an unknown key, expected one of name, model, archetype, demand, "
-        "lengths, slo, precision, prefix_cache_hit, prefix_cache, kv_offload, kv_eviction, trim, engine, "
+        "lengths, slo, precision, max_quality_loss, prefix_cache_hit, prefix_cache, kv_offload, "
+        "kv_eviction, trim, engine, "
         "speculation, experts, lora, images, buckets, min_replicas, max_replicas, redundancy, routing, headroom, storage, class, priority, regions, providers. "
         'Maybe "slo"?',
     ),
