@@ -61,6 +61,7 @@ _NAMES: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("row_passes", 5.0, FIRM),
     ),
     "all_reduce.nvlink": (*_LINK, ("rank_us", 0.3, LOOSE)),
+    "exchange.nvlink": (_LINK[0], ("doubling_us", 3.0, LOOSE)),
     "all_reduce.pcie": (*_LINK, ("rank_us", 3.0, LOOSE), ("rank_exponent", 1.0, LOOSE)),
 }
 """Operator -> numbers beside the launch, their prior and its log-sigma."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from planner.calibration.collective_rows import all_reduce_rows
+from planner.calibration.collective_rows import all_reduce_rows, exchange_rows
 from planner.calibration.operator_rows import OperatorRows, operator_rows
 from planner.physics import collectives, moe, operator_times
 from planner.physics.arrays import FloatArray, Floats
@@ -44,7 +44,7 @@ def known_s(table: OperatorTable, catalog: Catalog, calibration: Calibration) ->
 
 def rows_by_name(table: OperatorTable, catalog: Catalog) -> dict[tuple[str, str], OperatorRows]:
     """Rows of a table that have terms here, by architecture and ``operator.format`` or ``operator.link``."""
-    return (all_reduce_rows if table.kind == "collectives" else operator_rows)(table, catalog)
+    return _ROWS.get(table.kind, operator_rows)(table, catalog)
 
 
 def predicted_s(rows: OperatorRows, numbers: Numbers) -> FloatArray:
@@ -196,6 +196,27 @@ def _all_reduce(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> F
     )
 
 
+def _exchange(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> Floats:
+    """One way."""
+    size = rows.sizes
+    ranks = size["gpus"]
+    further_s = MICRO * numbers["doubling_us"] * np.log2(ranks / 2.0)
+    sent = collectives.all_to_all_bytes(
+        size["tokens_per_gpu"] * ranks,
+        size["hidden_size"],
+        size["element_bytes"],
+        collectives.spread_copies(size["experts_per_token"], ranks),
+        1.0 - 1.0 / ranks,
+        ranks,
+    )
+    return collectives.transfer_s(sent, rows.bytes_per_s, numbers["link_fraction"], launch_s + further_s)
+
+
+_ROWS: Mapping[OperatorKind, Callable[[OperatorTable, Catalog], dict[tuple[str, str], OperatorRows]]] = {
+    "collectives": all_reduce_rows,
+    "expert_exchange": exchange_rows,
+}
+"""Tables of collectives; all others are told apart by format."""
 _TERMS: Mapping[OperatorKind, Callable[[OperatorRows, Numbers, FloatArray], Floats]] = {
     "gemm": _gemm,
     "decode_attention": _decode_attention,
@@ -204,4 +225,5 @@ _TERMS: Mapping[OperatorKind, Callable[[OperatorRows, Numbers, FloatArray], Floa
     "mla_prefill": _mla_prefill,
     "moe": _moe,
     "collectives": _all_reduce,
+    "expert_exchange": _exchange,
 }

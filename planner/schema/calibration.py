@@ -164,6 +164,7 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
     "direct_fraction": (0.02, 1.2),
     "second_us": (0.0, 60.0),
     "rank_us": (0.0, 20.0),
+    "doubling_us": (0.0, 20.0),
     "rank_exponent": (0.0, 4.0),
 }
 """Numbers of operators, and what they may be. In this order:
@@ -180,7 +181,7 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
 - kappa: tokens that choose experts evenly and touch as many as one token of real routing does;
 - passes of experts over the hidden states of their rows;
 - shares of the rate one way that an all-reduce reaches in two steps, and where each rank sends all at once;
-- what the second step, and each rank beyond two, adds to its launch;
+- what the second step, each rank beyond two, and each doubling of these adds to its launch;
 - exponent with which these shares fall with the ranks that share what connects them."""
 
 

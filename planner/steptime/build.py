@@ -8,8 +8,8 @@ import numpy as np
 
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
-from planner.steptime.all_reduce_columns import all_reduce_columns
 from planner.steptime.coefficients import OVERLAP_EXPONENTS, coefficient_rows
+from planner.steptime.collective_columns import collective_columns
 from planner.steptime.operator_columns import operator_columns
 from planner.steptime.option_columns import adapter_columns, draft_columns, expert_columns
 from planner.steptime.rate_columns import calibration_columns, compute_columns, link_columns
@@ -70,7 +70,7 @@ class PreparedSpecs:
         columns = dict(self._columns)
         for group in (compute_columns, link_columns, calibration_columns):
             columns |= group(table)
-        columns |= all_reduce_columns(table, columns)
+        columns |= collective_columns(table, columns)
         columns |= operator_columns(table, columns)
         columns |= overrides or {}
         exponents = np.unique([columns[name] for name in OVERLAP_EXPONENTS])

@@ -13,7 +13,6 @@ from planner.schema.facts import ModelFacts
 from planner.steptime import rates
 from planner.steptime.interning import Interned, by_distinct
 from planner.steptime.operators import (
-    LAUNCH_FACTOR,
     SIXTEEN_BIT_PRODUCT,
     SMALL_KERNEL,
     UNPACKED,
@@ -21,6 +20,7 @@ from planner.steptime.operators import (
     experts_name,
     head_share,
     kernel_format,
+    launch_factor,
     measured_operators,
     of_format,
     own_start_us,
@@ -85,7 +85,7 @@ def operator_columns(table: ConfigurationTable, columns: Columns) -> Columns:
     if not measured.any():
         return changed
     found = dict(_found(table, columns))
-    launched = by_distinct([table.calibration, table.engine], _launch_factor)[0]
+    launched = by_distinct([table.calibration, table.engine], launch_factor)[0]
     for name in _LAUNCHED:
         found[name] = launched * found[name]
     for part in ("attention", "mlp"):
@@ -123,10 +123,6 @@ def _looked_up(table: ConfigurationTable, columns: Columns) -> Columns:
     found |= dict(zip(_EXPERTS, by_distinct([*keys, table.weights], _experts), strict=True))
     of_layer = [*keys, table.dense_weights, table.attention_weights]
     return found | dict(zip(_LAUNCHES, by_distinct(of_layer, _launches), strict=True))
-
-
-def _launch_factor(calibration: Calibration, engine: Engine) -> tuple[float]:
-    return (rates.optional_engine_parameter(calibration, engine, LAUNCH_FACTOR),)
 
 
 def _product(

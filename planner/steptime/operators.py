@@ -20,6 +20,8 @@ LAUNCH_FACTOR = "launch_factor"
 """Number of an engine: its launches over those of the same kernels measured one by one."""
 SIXTEEN_BIT_PRODUCT = "gemm.bf16"
 SMALL_KERNEL = "kernel.small"
+ALL_REDUCE, EXCHANGE = "all_reduce", "exchange"
+"""Collectives; a dot and the link follow."""
 UNPACKED = "mxfp4"
 """Measured with 16-bit activations, whatever the matrix units could; with 8-bit ones it is ``mxfp4-fp8``."""
 Numbers = Mapping[str, float]
@@ -55,6 +57,11 @@ def uses_operators(calibration: Calibration, accelerator: Accelerator, engine: E
 def kernel_format(form: NumberFormat) -> str:
     """The format whose kernels multiply one: of a sparse format its dense one, of AWQ and GPTQ plain INT4."""
     return form.kernels or (form.id if form.sparse is None else form.sparse.dense)
+
+
+def launch_factor(calibration: Calibration, engine: Engine) -> tuple[float]:
+    """Factor of an engine on launches; 0 where none are counted."""
+    return (rates.optional_engine_parameter(calibration, engine, LAUNCH_FACTOR),)
 
 
 def product_name(form: NumberFormat, model: ModelFacts) -> str:
@@ -105,16 +112,25 @@ def own_start_us(numbers: Numbers, engine: Engine) -> float:
     return next(own, numbers["start_us"])
 
 
-def all_reduce_link(accelerator: Accelerator, fast_gpus: int) -> tuple[str, float] | None:
-    """Name of the all-reduce over what connects accelerators, and its rate one way in bytes per second.
+def measured_link(accelerator: Accelerator, fast_gpus: int) -> tuple[str, float] | None:
+    """Name of what connects accelerators, and its rate one way in bytes per second.
 
     ``fast_gpus`` is more than one where the fast link connects them. None for links that were not measured.
     """
     link = accelerator.link
     if fast_gpus > 1 and link.one_way is not None:
-        return ("all_reduce.nvlink", float(link.one_way)) if link.kind == "nvlink" else None
+        return ("nvlink", float(link.one_way)) if link.kind == "nvlink" else None
     one_way = accelerator.host.pcie_one_way
-    return None if one_way is None else ("all_reduce.pcie", float(one_way))
+    return None if one_way is None else ("pcie", float(one_way))
+
+
+def exchange_numbers(
+    numbers: Mapping[str, Floats], ranks: Floats, one_way_bytes_per_s: Floats
+) -> tuple[Floats, Floats]:
+    """Rate of the exchange of experts, and the launch of one way: the mean of there and back."""
+    start_us = (numbers["start_us/dispatch"] + numbers["start_us/combine"]) / 2.0
+    start_s = _MICRO * (start_us + numbers["doubling_us"] * np.log2(np.asarray(ranks) / 2.0))
+    return one_way_bytes_per_s * numbers["link_fraction"], start_s
 
 
 def all_reduce_numbers(

@@ -21,6 +21,7 @@ LIMITS = {
     "mla_prefill": 0.20,
     "moe": 0.20,
     "collectives": 0.12,
+    "expert_exchange": 0.12,
 }
 """Operator -> median error over all architectures and formats."""
 PRESENT = ("hopper-9", "blackwell-10")

@@ -34,7 +34,11 @@ def expert_exchange_s(ground: Ground) -> FloatArray:
     ranks = ground.number("gpus")
     ground.leave_out(ranks == 0, "the number of GPUs is not stated")
     ranks = np.maximum(ranks, 2.0)
+    phase = np.array(ground.table.words["phase"])
+    in_rack = np.char.startswith(np.array(ground.table.words["backend"]), "NVLink")
     element = ground.by(("format",), lambda _, name: ELEMENT_BYTES.get(name, 2.0))
+    # Preparing moves nothing, and within racks what comes back is 16 bit whatever was sent.
+    element = np.where(phase == "prepare", 0.0, np.where((phase == "combine") & in_rack, 2.0, element))
     copies = collectives.spread_copies(ground.number("experts_per_token"), ranks)
     sent = collectives.all_to_all_bytes(
         ground.number("tokens_per_gpu") * ranks,

@@ -63,9 +63,8 @@ def test_launches_depend_on_what_a_step_holds():
 def test_formats_run_on_the_kernels_that_they_name():
     int4 = samples.BF16.model_copy(update={"id": "int4", "bits": Decimal(4)})
     awq = int4.model_copy(update={"id": "awq", "kernels": "int4"})
-    tables = {
-        "hopper": OPERATORS["hopper"] | {"moe.int4": {**OPERATORS["hopper"]["moe.bf16"], "start_us": 50.0}}
-    }
+    routed = {**OPERATORS["hopper"]["moe.bf16"], "start_us": 50.0}
+    tables = {"hopper": OPERATORS["hopper"] | {"moe.int4": routed}}
     plain, int4_s, awq_s = (
         step_time_s(measured(samples.MOE, operators=tables, weights=form), ZERO, 4.0, 256.0).fixed_s[0]
         for form in (samples.BF16, int4, awq)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from planner.schema.accelerator import AcceleratorLink
 from planner.steptime.step import step_time_s, total_step_s
 from tests import step_samples as samples
 from tests.unit.steptime.test_measured_operators import OPERATORS, ZERO, measured
@@ -67,3 +68,29 @@ def test_what_was_not_measured_keeps_the_share_of_all(changes):
     assert other.tp_second_s[0] == 0.0
     assert other.tp_bytes_per_s[0] == plain.tp_bytes_per_s[0]
     assert communication_s(other, 4096.0) == communication_s(plain, 4096.0)
+
+
+EXCHANGED = {"start_us": 12.0, "start_us/combine": 16.0, "start_us/dispatch": 12.0, "link_fraction": 0.6}
+IN_RACKS = {"hopper": WITH_LINK["hopper"] | {"exchange.nvlink": EXCHANGED | {"doubling_us": 3.0}}}
+
+
+def in_domain(gpus, operators=IN_RACKS):
+    link = AcceleratorLink(kind="nvlink", one_way="100 GB/s", domain=gpus, source="sample")
+    accelerator = samples.accelerator(link=link)
+    return measured(samples.MOE, 0.5, operators, accelerator=accelerator, ep=4, attention_dp=4)
+
+
+def test_experts_of_a_rack_are_reached_as_measured_whatever_the_ranks():
+    """Four ranks: starts of 12 and 16 us and one doubling of 3, half of them hidden by the engine."""
+    specs, gathered = in_domain(72), in_domain(8)
+    assert specs.exchange_latency_s[0] == pytest.approx(0.5 * (14e-6 + 3e-6))
+    assert specs.exchange_bytes_per_s[0] == pytest.approx(60e9)
+    assert specs.all_to_all_token_bytes[0] > 0.0
+    assert gathered.all_to_all_token_bytes[0] == 0.0
+    assert gathered.exchange_bytes_per_s[0] == in_domain(8, OPERATORS).exchange_bytes_per_s[0]
+    assert communication_s(specs, 4096.0) < communication_s(gathered, 4096.0)
+
+
+def test_both_paths_agree_on_racks():
+    specs, load = in_domain(72), (64.0, 100.0, 9.0, 9.0, 1.0)
+    assert total_step_s(specs, ZERO, *load)[0] == pytest.approx(step_time_s(specs, ZERO, *load).total_s[0])
