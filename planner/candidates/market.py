@@ -39,7 +39,7 @@ def lots(
         by_place: places matter, so the cheapest instance of each provider and region stays.
     """
     named = _named(fleet, find)
-    offers = _offers(fleet, price_lists)
+    offers = usable_offers(fleet, price_lists)
     prices = {find_id(find, name): price for name, price in (fleet.prices or {}).items()}
     stocked = {find_id(find, name) for name in fleet.stock}
     result: list[Lot] = []
@@ -167,7 +167,7 @@ def _wanted(
     return [(accelerator, name) for accelerator, name in found if accelerator is not None]
 
 
-def _offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
+def usable_offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
     """Usable offers of the providers and regions that the fleet names, with the id of their price list."""
     providers = None if fleet.providers is None else {folded(name) for name in fleet.providers}
     regions = None if fleet.regions is None else {folded(name) for name in fleet.regions}

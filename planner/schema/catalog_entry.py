@@ -23,6 +23,8 @@ class SourceText(Noun):
     """Document, repository with commit, or vendor page."""
     date: date
     """When it was published, or read where the source carries no date."""
+    as_of: Annotated[str, Field(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")] | None = None
+    """When its numbers held, as far as it says so: a day, month or year; of prices, which age."""
     grade: Literal["A", "B", "C", "B/C"] = "B"
     """A: two stored sources agree. B: one stored source. C: recalled from a datasheet."""
 

@@ -13,8 +13,10 @@ from planner.schema.efficiency import Efficiency
 from planner.schema.fleet_answers import ChangeStep, Move, RobustVariant, Scenario, Survival
 from planner.schema.fleet_plan import (
     ApiTaken,
+    Costs,
     Order,
     PeriodTaken,
+    PriceUsed,
     Shortage,
     SupplyTaken,
     TierTaken,
@@ -358,6 +360,10 @@ class Plan(Noun):
     """From the bare need of the chosen layouts to the plan; empty for measured workers and without a plan."""
     cost_error: CostError | None = None
     """Null for measured workers and without a plan."""
+    costs: Costs | None = None
+    """Where the money goes; null without a plan."""
+    prices_used: tuple[PriceUsed, ...] = ()
+    """Of every line of the supply that the plan buys from."""
     mean_utilization: float | None
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""

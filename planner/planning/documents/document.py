@@ -17,6 +17,7 @@ from planner.planning.documents.bill import api_taken, orders, periods_taken, su
 from planner.planning.documents.busiest import hours_to_lose
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.cost_error import cost_spread, with_errors
+from planner.planning.documents.costs import costs, mean_is_peak
 from planner.planning.documents.efficiency import with_efficiency
 from planner.planning.documents.guardrails import guardrails, shared_guardrails
 from planner.planning.documents.measured_fleet import measured_pools, measured_states
@@ -25,6 +26,7 @@ from planner.planning.documents.pool_document import PoolCase
 from planner.planning.documents.pools import FleetPool, fleet_pools
 from planner.planning.documents.predicted_fleet import predicted_pools
 from planner.planning.documents.prefill_decode_pools import pd_ratio
+from planner.planning.documents.prices_used import prices_used
 from planner.planning.documents.reuse import sessions_taken
 from planner.planning.documents.routing import routes
 from planner.planning.documents.safety import safety_steps
@@ -36,6 +38,7 @@ from planner.planning.posing.tokens import HOURS_S, MILLION
 from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice
+from planner.schema.fleet_plan import Costs
 from planner.schema.plan import ConstraintState, Guardrails, Inputs, Objective, Plan, Pool, Provenance, Route
 from planner.schema.problem import Problem
 from planner.schema.reuse_state import SessionsTaken
@@ -130,9 +133,12 @@ def _objective(case: FleetCase, choice: FleetChoice) -> Objective:
     )
 
 
-def tokens_per_h(case: FleetCase, with_input: bool) -> float | None:
-    """Tokens written (and read) in an hour on average; None where some workload states no lengths."""
-    total = 0.0
+def tokens_per_h(case: FleetCase, with_input: bool, at_peak: bool = False) -> float | None:
+    """Tokens written (and read) in an hour, on average or at the peak of every workload.
+
+    None where some workload states no lengths.
+    """
+    total, rates_rps = 0.0, case.peaks_rps if at_peak else case.means_rps
     for demand in case.question.demands:
         if demand.role == "decode" or (demand.role == "prefill" and _served_whole(case, demand.workload)):
             continue
@@ -145,7 +151,7 @@ def tokens_per_h(case: FleetCase, with_input: bool) -> float | None:
         for place, bucket in enumerate(demand.buckets):
             share = float(sums[place] / whole) if whole else 0.0
             tokens = by_bucket[bucket].output_tokens + (by_bucket[bucket].input_tokens if with_input else 0.0)
-            total += float(case.means_rps[demand.workload]) * HOURS_S * share * tokens
+            total += float(rates_rps[demand.workload]) * HOURS_S * share * tokens
     return total
 
 
@@ -153,10 +159,22 @@ def _served_whole(case: FleetCase, workload: str) -> bool:
     return any(d.workload == workload and d.role == "serve" for d in case.question.demands)
 
 
-def _per_million(case: FleetCase, choice: FleetChoice, with_input: bool) -> float | None:
-    tokens = tokens_per_h(case, with_input)
+def _per_million(
+    case: FleetCase, choice: FleetChoice, with_input: bool, at_peak: bool = False
+) -> float | None:
+    tokens = tokens_per_h(case, with_input, at_peak)
     cost = _per_hour(case, choice)
     return None if not tokens or cost is None else cost / tokens * MILLION
+
+
+def _costs(case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool]) -> Costs:
+    found = costs(case.question, choice, pools)
+    update: dict[str, object] = {"mean_is_peak": mean_is_peak(case.problem)}
+    if case.question.periods == 1 and not case.question.apis:
+        # Over hours the utilization trap tells it; suppliers would take more at the peak.
+        for name, with_input in (("output_tokens", False), ("tokens", True)):
+            update[f"usd_per_million_{name}_at_peak"] = _per_million(case, choice, with_input, at_peak=True)
+    return found.model_copy(update=update)
 
 
 def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> tuple[WorkloadSizing, ...]:
@@ -205,6 +223,8 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "guardrails_by_workload": limits,
         "pd_steps": prefill_decode_steps(question, choice),
         "cost_error": None if spread is None else spread.error,
+        "costs": _costs(case, choice, pools),
+        "prices_used": prices_used(case, choice, catalog),
         "runners_up": with_errors(case, next_best(case, choice), spread, cost, catalog.calibration),
         "why_not": cannot_serve(case),
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),

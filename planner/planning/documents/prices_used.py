@@ -1,0 +1,85 @@
+"""The prices that a plan pays, each with who says so and when it held."""
+
+from __future__ import annotations
+
+from planner.candidates.market import find_id, usable_offers
+from planner.planning.posing.fleet_case import FleetCase
+from planner.schema.catalog_entry import SourceText
+from planner.schema.catalog_index import Catalog
+from planner.schema.fleet import FleetChoice, Line
+from planner.schema.fleet_plan import PriceUsed
+from planner.schema.market import Offer, PriceList
+
+
+def prices_used(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> tuple[PriceUsed, ...]:
+    """One entry for every line that anything is bought from, in the order of the lines."""
+    bought = {name for period in choice.periods for name, gpus in period.bought.items() if gpus}
+    return tuple(_used(case, line, catalog) for line in case.question.lines if line.id in bought)
+
+
+def _used(case: FleetCase, line: Line, catalog: Catalog) -> PriceUsed:
+    found = _offer_behind(case, line, catalog)
+    if found is None:
+        provider, said = line.site.provider or None, None
+        text = _own(case, line, catalog)
+    else:
+        prices, offer = found
+        provider, said = prices.id, source_of(prices, offer)
+        text = said.title
+    return PriceUsed(
+        line=line.id,
+        gpu=line.gpu,
+        term=line.term,
+        usd_per_gpu_hour=float(line.usd_per_gpu_h),
+        provider=provider,
+        date=None if said is None else said.as_of or said.date.isoformat(),
+        dated=said is not None and said.as_of is not None,
+        source=text,
+    )
+
+
+def source_of(prices: PriceList, offer: Offer) -> SourceText:
+    """Who states the price of an offer; of several the first."""
+    name = offer.source if isinstance(offer.source, str) else offer.source[0]
+    return prices.sources[name]
+
+
+def _own(case: FleetCase, line: Line, catalog: Catalog) -> str:
+    """Where the user states the price of a line."""
+    fleet = case.problem.fleet
+    key = find_id(catalog.accelerator, line.gpu)
+
+    def named(names: object) -> bool:
+        assert isinstance(names, dict | list)
+        return any(find_id(catalog.accelerator, name) == key for name in names)
+
+    if named([item.gpu for item in fleet.supply or ()]):
+        return "problem file, fleet.supply"
+    if named(dict(fleet.prices or {})):
+        return "problem file, fleet.prices"
+    return "table of workers"
+
+
+def _offer_behind(case: FleetCase, line: Line, catalog: Catalog) -> tuple[PriceList, Offer] | None:
+    """The offer that a line is; the cheapest one where GPUs have no price of the user's; else None."""
+    fleet = case.problem.fleet
+    if case.posed is None or any(item.gpu == line.gpu for item in fleet.supply or ()):
+        return None
+    lot = next(lot for lot in case.posed.lots if lot.id == line.host)
+    accelerator = lot.accelerator.id
+    if any(find_id(catalog.accelerator, name) == accelerator for name in fleet.prices or ()):
+        return None
+    mine = [
+        (catalog.by_folder["prices"][name], offer)
+        for name, offer in usable_offers(fleet, catalog.price_lists)
+        if find_id(catalog.accelerator, offer.accelerator) == accelerator
+    ]
+    if lot.offer is None:
+        return min(mine, key=lambda pair: pair[1].on_demand / pair[1].gpus, default=None)
+    taken = lot.offer
+    stated = (taken.provider, taken.region, taken.instance, taken.gpus, taken.usd_per_hour)
+    return next(
+        pair
+        for pair in mine
+        if (pair[0].id, pair[1].region, pair[1].instance, pair[1].gpus, float(pair[1].on_demand)) == stated
+    )

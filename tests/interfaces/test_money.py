@@ -1,0 +1,83 @@
+"""Where the money of a plan goes and whose prices it pays, from the command line."""
+
+import pytest
+import yaml
+
+PROBLEM = {
+    "name": "money",
+    "workloads": [
+        {
+            "name": name,
+            "model": "llama-3.1-8b",
+            "demand": {"peak_rps": 5, **more},
+            "lengths": {"input": {"fixed": 500}, "output": {"fixed": 100}},
+            "slo": {"itl_p99": "80 ms"},
+        }
+        for name, more in (("chat", {"mean_rps": 2}), ("tools", {}))
+    ],
+    "fleet": {"accelerators": ["h100-sxm", "l40s"]},
+    "search": {"modes": ["aggregated"], "tp": [1]},
+}
+
+
+@pytest.fixture
+def problem(tmp_path):
+    def problem(**fleet):
+        path = tmp_path / "money.yaml"
+        path.write_text(yaml.safe_dump(PROBLEM | {"fleet": PROBLEM["fleet"] | fleet}))
+        return str(path)
+
+    return problem
+
+
+def test_a_plan_divides_its_money_and_names_its_prices(told, problem):
+    plan = told("plan", problem())
+    costs, total = plan["costs"], plan["cost_usd_per_hour"]
+    assert set(costs["by_workload"]) == {"chat", "tools"}
+    for way in ("by_workload", "by_place", "by_term"):
+        assert sum(costs[way].values()) == pytest.approx(total, abs=0.005)
+    assert costs["by_hour"] == [total]
+    assert costs["by_term"] == {"on_demand": total}
+    offers = {(pool["gpu"], pool["offer"]["provider"]): pool["offer"] for pool in plan["pools"]}
+    assert {(price["gpu"], price["provider"]) for price in plan["prices_used"]} == set(offers)
+    for price in plan["prices_used"]:
+        offer = offers[price["gpu"], price["provider"]]
+        assert price["usd_per_gpu_hour"] == pytest.approx(offer["usd_per_hour"] / offer["gpus"])
+        assert price["date"]
+        assert price["source"]
+
+
+def test_tokens_cost_less_at_the_peak_and_a_missing_mean_is_said(told, problem):
+    plan = told("plan", problem())
+    costs = plan["costs"]
+    assert costs["mean_is_peak"] == ["tools"]
+    # Means are 2 and 5 requests/s, peaks 5 and 5, all alike.
+    ratio = costs["usd_per_million_tokens_at_peak"] / plan["cost_usd_per_million_tokens"]
+    assert ratio == pytest.approx(7 / 10)
+
+
+def test_own_prices_are_named_as_such(told, problem):
+    (price,) = told("plan", problem(prices={"h100-sxm": "2.50 USD/h"}, accelerators=["h100-sxm"]))[
+        "prices_used"
+    ]
+    assert (price["source"], price["provider"], price["date"]) == ("problem file, fleet.prices", None, None)
+    assert price["usd_per_gpu_hour"] == 2.5
+
+
+def test_a_stock_without_a_price_costs_what_the_cheapest_offer_asks(told, problem):
+    (price,) = told("plan", problem(stock={"h100-sxm": 64}, accelerators=["h100-sxm"]))["prices_used"]
+    assert price["provider"]
+    assert "skypilot" in price["source"]
+
+
+def test_the_page_tells_month_and_year_first(problem, capsys):
+    from planner.interfaces import cli
+
+    assert cli.run(["plan", problem()]) == 0
+    text = capsys.readouterr().out
+    cost = text[text.index("\nCost\n") :].splitlines()[2:]
+    assert cost[0].split()[:2] == ["per", "month"]
+    assert cost[1].split()[:2] == ["per", "year"]
+    assert "at the mean rate" in text
+    assert "No mean rate is stated for tools" in text
+    assert "Prices: " in text
