@@ -106,7 +106,10 @@ def plan(
     timing: Annotated[bool, Option("--timing", help="Add wall times to the answer.")] = False,
     details: Annotated[
         bool,
-        Option("--details", help="Show MFU, MBU, arithmetic intensity and goodput too (always in JSON)."),
+        Option(
+            "--details",
+            help="Show layout and place of every GPU type, MFU, MBU and goodput too (always in JSON).",
+        ),
     ] = False,
 ) -> None:
     """Find the optimal plan for a problem, proved or with its gap."""

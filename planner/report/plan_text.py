@@ -20,6 +20,7 @@ from planner.report.fleet_text import (
     supply_section,
     tiers_section,
 )
+from planner.report.gpu_types_text import gpu_types_section
 from planner.report.headline import headline
 from planner.report.limits_text import limits_section, removals_section
 from planner.report.move_text import move_section
@@ -39,9 +40,9 @@ from planner.schema.slo import METRICS
 
 
 def view(plan: Plan, details: bool = False) -> RenderableType:
-    """The page of a plan, whatever its status; ``details``: with how well its pools use their hardware."""
+    """The page of a plan, whatever its status; ``details``: also use of hardware, and all GPU types."""
     if plan.status in ("optimal", "feasible"):
-        body = _answer(plan)
+        body = _answer(plan, details)
         if details:
             body.append(plan_efficiency(plan))
     else:
@@ -50,6 +51,7 @@ def view(plan: Plan, details: bool = False) -> RenderableType:
             conflicts_section(plan),
             shortage_section(plan),
             relaxations_section(plan),
+            gpu_types_section(plan, details),
         ]
         if plan.status == "infeasible" and not plan.relaxations:
             body.append(Text("\nWhat would have to give: planner relax PROBLEM", style="dim"))
@@ -57,7 +59,7 @@ def view(plan: Plan, details: bool = False) -> RenderableType:
     return Group(*headline(plan), *(part for part in [*body, *closing] if part is not None))
 
 
-def _answer(plan: Plan) -> list[RenderableType | None]:
+def _answer(plan: Plan, details: bool) -> list[RenderableType | None]:
     return [
         supply_section(plan),
         hours_section(plan),
@@ -77,7 +79,7 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         prices_section(plan),
         relaxations_section(plan),
         runners_up_section(plan),
-        why_not_section(plan),
+        gpu_types_section(plan, details) if plan.gpu_types else why_not_section(plan),
         _guardrails(plan),
         _evidence(plan),
     ]

@@ -281,6 +281,31 @@ class WhyNot(Noun):
 
     gpu: str
     why: str
+    stopped_by: str = ""
+    """Id of the constraint or rule; empty where none is to blame alone."""
+
+
+class GpuType(Noun):
+    """What one accelerator of the catalog would do for the problem: its best fleet, or what stops it."""
+
+    gpu: str
+    """As the problem calls it, else the catalog id."""
+    status: Literal["chosen", "dearer", "infeasible", "no-price", "excluded"]
+    gpus: int | None = None
+    """Of the plan where it is chosen, else of the best fleet of this type alone; idle ones included."""
+    replicas: int | None = None
+    layout: str | None = None
+    """One layout a workload and role."""
+    cost_usd_per_hour: float | None = None
+    bound: Literal["exact", "upper", "lower"] | None = None
+    """Of the cost: no fleet of this type is cheaper; a mix of layouts may be cheaper; losses of whole places
+    are not in it."""
+    stopped_by: str | None = None
+    """The constraint that keeps it out, or a replica of it from carrying more."""
+    provider: str | None = None
+    place: str | None = None
+    why: str = ""
+    """In words."""
 
 
 class Removal(Noun):
@@ -391,6 +416,8 @@ class Plan(Noun):
     """Of every workload that the fleet serves itself."""
     runners_up: tuple[RunnerUp, ...] = ()
     why_not: tuple[WhyNot, ...] = ()
+    gpu_types: tuple[GpuType, ...] = ()
+    """Every accelerator of the catalog once; of predicted problems over one period."""
     removed: tuple[Removal, ...] = ()
     """Infeasible: what each named constraint does to the candidates."""
     supply: tuple[SupplyTaken, ...] = ()

@@ -19,6 +19,7 @@ from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.cost_error import cost_spread, with_errors
 from planner.planning.documents.costs import costs, mean_is_peak
 from planner.planning.documents.efficiency import with_efficiency
+from planner.planning.documents.gpu_types import gpu_types
 from planner.planning.documents.guardrails import guardrails, shared_guardrails
 from planner.planning.documents.measured_fleet import measured_pools, measured_states
 from planner.planning.documents.not_taken import cannot_serve, next_best
@@ -66,6 +67,8 @@ def fleet_document(
         parts = _feasible(case, choice, catalog)
     else:
         parts["warnings"] = (*case.warnings, *fleet_warnings(case, choice, (), ()))
+        if choice.status == "infeasible":
+            parts["gpu_types"] = gpu_types(case, catalog)
     return Plan(
         problem=asked.name,
         inputs=inputs(asked, catalog, folder),
@@ -203,7 +206,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
     taken = trap(question, choice, pools, tokens_per_h(case, with_input=False), case.carried)
     paid = bill(question, choice.periods)
     spread = cost_spread(case, choice, pools, cases, catalog.calibration)
-    cost = float(choice.cost_usd / question.periods)
+    cost, supply = float(choice.cost_usd / question.periods), supply_taken(question, choice)
     return {
         "mean_utilization": taken.mean_utilization if taken is not None else None,
         "utilization_trap": taken,
@@ -213,7 +216,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "sessions": sessions,
         "routing": tuple(_routing(case, choice, pools)),
         "constraints": (*states, *fleet_states(question, choice)),
-        "supply": supply_taken(question, choice),
+        "supply": supply,
         "periods": periods_taken(question, choice, pools),
         "orders": orders(question, choice),
         "api": api_taken(question, choice),
@@ -227,6 +230,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "prices_used": prices_used(case, choice, catalog),
         "runners_up": with_errors(case, next_best(case, choice), spread, cost, catalog.calibration),
         "why_not": cannot_serve(case),
+        "gpu_types": gpu_types(case, catalog, documents, supply),
         "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
     }
 
