@@ -168,13 +168,16 @@ def _wanted(
 
 
 def usable_offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
-    """Usable offers of the providers and regions that the fleet names, with the id of their price list."""
+    """Usable offers of the providers and regions that the fleet names, with the id of their price list.
+
+    Marketplaces count only where they are named.
+    """
     providers = None if fleet.providers is None else {folded(name) for name in fleet.providers}
     regions = None if fleet.regions is None else {folded(name) for name in fleet.regions}
     chosen = []
     for prices in price_lists:
         names = {folded(name) for name in (prices.id, prices.name, *prices.aliases)}
-        if providers is not None and not names & providers:
+        if prices.marketplace if providers is None else not names & providers:
             continue
         chosen += [
             (prices.id, offer)

@@ -21,6 +21,9 @@ class Offer(Noun):
     gpus: Positive
     on_demand: UsdPerHour
     spot: UsdPerHour | None = None
+    reserved_1y: UsdPerHour | None = None
+    """Paid in every hour of a year; a problem buys at it by a line of ``fleet.supply``."""
+    reserved_3y: UsdPerHour | None = None
     vcpus: Positive | None = None
     host_memory: Bytes | None = None
     bridged: bool = False
@@ -47,6 +50,8 @@ class PriceList(CatalogEntry):
     """The offers of one provider."""
 
     kind: Literal["prices"] = "prices"
+    marketplace: bool = False
+    """Hosts of others without a service level: bought only where ``fleet.providers`` names it."""
     offers: tuple[Offer, ...]
     discounts: tuple[Discount, ...] = ()
 

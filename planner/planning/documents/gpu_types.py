@@ -149,19 +149,25 @@ class _Table:
         for key, listed in lists.items():
             if listed is not None and accelerator not in {find_id(find, item) for item in listed}:
                 return GpuType(gpu=name, status="excluded", stopped_by=key, why=f"not in {key}")
-        offers = [
-            offer for _, offer in self.catalog.offers() if find_id(find, offer.accelerator) == accelerator
+        pairs = [
+            pair for pair in self.catalog.offers() if find_id(find, pair[1].accelerator) == accelerator
         ]
-        usable = [offer for offer in offers if offer.usable]
+        offers = [offer for _, offer in pairs]
+        usable = [offer for prices, offer in pairs if offer.usable and not prices.marketplace]
         if usable:
             key = "fleet.providers" if fleet.providers is not None else "fleet.regions"
             where = numbers.count(len(usable), "offer")
             return GpuType(gpu=name, status="excluded", stopped_by=key, why=f"{where}, none within {key}")
         if not offers:
             return GpuType(gpu=name, status="no-price", why="no price list of the catalog has an offer")
+        listed = numbers.count(len(offers), "offer")
+        markets = sorted({prices.id for prices, offer in pairs if offer.usable})
+        if markets:
+            why = f"{listed}, only of marketplaces: fleet.providers may name {listing(markets)}"
+            return GpuType(gpu=name, status="no-price", why=why)
         notes = dict.fromkeys(offer.note for offer in offers if offer.note)
         told = f": {next(iter(notes))}" if notes else ""
-        why = f"{numbers.count(len(offers), 'offer')} listed, not used{told}"
+        why = f"{listed} listed, not used{told}"
         return GpuType(gpu=name, status="no-price", why=why)
 
 
