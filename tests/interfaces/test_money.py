@@ -81,3 +81,24 @@ def test_the_page_tells_month_and_year_first(problem, capsys):
     assert "at the mean rate" in text
     assert "No mean rate is stated for tools" in text
     assert "Prices: " in text
+
+
+def test_marketplaces_are_bought_from_only_where_they_are_named(told, problem):
+    from planner.loaders.catalog import load_catalog
+
+    markets = {prices.id for prices in load_catalog().price_lists if prices.marketplace}
+    assert "vast" in markets
+    everywhere = told("plan", problem(accelerators=["rtx-4090", "l40s", "h100-sxm"]))
+    assert not markets & {price["provider"] for price in everywhere["prices_used"]}
+    named = told("plan", problem(accelerators=["rtx-4090", "l40s", "h100-sxm"], providers=sorted(markets)))
+    assert {price["provider"] for price in named["prices_used"]} <= markets
+    row = next(row for row in everywhere["gpu_types"] if row["gpu"] == "rtx-5090")
+    assert row["status"] == "excluded"
+
+
+def test_a_type_that_only_marketplaces_sell_says_so(told, problem):
+    plan = told("plan", problem(accelerators=None))
+    row = next(row for row in plan["gpu_types"] if row["gpu"] == "rtx-5090")
+    assert row["status"] == "no-price"
+    assert "only of marketplaces: fleet.providers may name" in row["why"]
+    assert "vast" in row["why"]

@@ -149,9 +149,7 @@ class _Table:
         for key, listed in lists.items():
             if listed is not None and accelerator not in {find_id(find, item) for item in listed}:
                 return GpuType(gpu=name, status="excluded", stopped_by=key, why=f"not in {key}")
-        pairs = [
-            pair for pair in self.catalog.offers() if find_id(find, pair[1].accelerator) == accelerator
-        ]
+        pairs = [pair for pair in self.catalog.offers() if find_id(find, pair[1].accelerator) == accelerator]
         offers = [offer for _, offer in pairs]
         usable = [offer for prices, offer in pairs if offer.usable and not prices.marketplace]
         if usable:
