@@ -43,8 +43,9 @@ def lots(
     prices = {find_id(find, name): price for name, price in (fleet.prices or {}).items()}
     stocked = {find_id(find, name) for name in fleet.stock}
     result: list[Lot] = []
-    for accelerator, name in _wanted(fleet, named, find, [offer for _, offer in offers]):
-        own = [pair for pair in offers if find_id(find, pair[1].accelerator) == accelerator.id]
+    by_id = by_accelerator(find, offers)
+    for accelerator, name in _wanted(fleet, named, find, by_id):
+        own = by_id.get(accelerator.id, [])
         by_gpu = accelerator.id in prices or accelerator.id in stocked or fleet.purchase == "gpu"
         if not by_gpu:
             result += _instances(accelerator, name, own, by_place)
@@ -150,7 +151,7 @@ def _wanted(
     fleet: Fleet,
     named: dict[str, str],
     find: Callable[[str], Accelerator | None],
-    offers: list[Offer],
+    offered: Iterable[str],
 ) -> list[tuple[Accelerator, str]]:
     """The accelerators to consider, with the names to call them by.
 
@@ -162,7 +163,7 @@ def _wanted(
     elif fleet.prices is not None:
         ids = [find_id(find, name) for name in (*fleet.prices, *fleet.stock)]
     else:
-        ids = sorted({find_id(find, offer.accelerator) for offer in offers})
+        ids = sorted(offered)
     found = [(find(item), named.get(item, item)) for item in dict.fromkeys(ids)]
     return [(accelerator, name) for accelerator, name in found if accelerator is not None]
 
@@ -185,6 +186,20 @@ def usable_offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[
             if offer.usable and (regions is None or folded(offer.region) in regions)
         ]
     return chosen
+
+
+def by_accelerator(
+    find: Callable[[str], Accelerator | None], offers: Iterable[tuple[str, Offer]]
+) -> dict[str, list[tuple[str, Offer]]]:
+    """Offers by the catalog id of what they sell; every name is looked up once, for lists may be long."""
+    ids: dict[str, str] = {}
+    found: dict[str, list[tuple[str, Offer]]] = {}
+    for pair in offers:
+        name = pair[1].accelerator
+        if name not in ids:
+            ids[name] = find_id(find, name)
+        found.setdefault(ids[name], []).append(pair)
+    return found
 
 
 def _told_apart(found: Sequence[Lot]) -> tuple[Lot, ...]:

@@ -14,6 +14,7 @@ from planner.errors import Fault, InputError, nearest
 from planner.loaders.catalog_coverage import uncovered
 from planner.loaders.files import read_bytes
 from planner.loaders.places import Key
+from planner.loaders.price_table import SOURCE, read_price_table
 from planner.loaders.validation import attempt, merged
 from planner.loaders.yaml_source import MAX_BYTES, Document, parse_document, read_document
 from planner.schema.catalog import (
@@ -40,6 +41,10 @@ class _Read:
     path: Path
     document: Document
     entry: Any
+    table: bytes = b""
+    """Of a price list, the file with the rest of its offers."""
+    lines: tuple[str, ...] = ()
+    """``file:line`` of each of those."""
 
 
 def load_catalog(overlays: Sequence[Path] = (), *, complete: bool = False) -> Catalog:
@@ -77,7 +82,7 @@ def read_catalog(folders: Sequence[Path], *, complete: bool = False) -> Catalog:
                 continue
             faults += [*found, *_id_faults(document, path)]
             if entry is not None:
-                read[kind][path.stem] = _Read(path, document, entry)
+                read[kind][path.stem] = _with_table(_Read(path, document, entry), faults)
     ids = {kind: _index(files, faults) for kind, files in read.items()}
     faults += _dangling(read, ids)
     chosen = _calibration(folders, read["calibration"])
@@ -110,6 +115,40 @@ def _parsed(
     document = parse_document(data, str(path))
     entry, found = attempt(noun, document)
     return document, entry, (*document.faults, *found)
+
+
+def _with_table(item: _Read, faults: list[Fault]) -> _Read:
+    """A price list with the offers of its table; everything else as it is."""
+    name = item.entry.table if isinstance(item.entry, PriceList) else None
+    if name is None:
+        return item
+    where = item.document.where(("table",))
+    if Path(name).name != name or not name.endswith(".csv"):
+        faults.append(Fault(where, "table", f'"{name}"', "the name of a CSV file in the same folder"))
+        return item
+    if SOURCE not in item.entry.sources:
+        faults.append(Fault(where, "sources", f"no source {SOURCE}", f"{SOURCE}: who states these offers"))
+    try:
+        data, offers, lines = read_price_table(item.path.parent / name)
+    except InputError as problem:
+        faults += problem.faults
+        return item
+    whole = item.entry.model_copy(update={"offers": (*item.entry.offers, *offers)})
+    return _Read(item.path, item.document, whole, data, lines)
+
+
+def _strange_gpus(
+    item: _Read, accelerators: Mapping[str, _Read], ids: Mapping[str, Mapping[str, str]]
+) -> Iterator[Fault]:
+    """Accelerators of a table that the catalog does not have, each where it comes first."""
+    first: dict[str, str] = {}
+    for offer, line in zip(item.entry.offers[-len(item.lines) :], item.lines, strict=True):
+        first.setdefault(offer.accelerator, line)
+    known = [alias for other in accelerators.values() for alias in (other.entry.id, *other.entry.aliases)]
+    for name, line in first.items():
+        if folded(name) not in ids["accelerators"]:
+            expected = "an id in catalog/accelerators"
+            yield Fault(line, "gpu", f'"{name}"', expected, nearest(name, known))
 
 
 def _entries(files: Mapping[str, _Read]) -> list[tuple[Document, Any]]:
@@ -236,6 +275,8 @@ def _dangling(
 ) -> Iterator[Fault]:
     for files in read.values():
         for item in files.values():
+            if item.lines:
+                yield from _strange_gpus(item, read["accelerators"], ids)
             for path, kind, name in _references(item.entry):
                 if folded(name) in ids[kind]:
                     continue
@@ -249,7 +290,9 @@ def _dangling(
 def _references(entry: CatalogEntry) -> Iterable[Reference]:
     if isinstance(entry, PriceList):
         return [
-            (("offers", n, "accelerator"), "accelerators", o.accelerator) for n, o in enumerate(entry.offers)
+            (("offers", n, "accelerator"), "accelerators", o.accelerator)
+            for n, o in enumerate(entry.offers)
+            if entry.table is None or o.source != SOURCE
         ]
     if isinstance(entry, Engine):
         weights = [
@@ -283,4 +326,5 @@ def _digest(files: Sequence[tuple[str, _Read]]) -> str:
     for kind, item in sorted(files, key=lambda pair: (pair[0], pair[1].path.stem)):
         digest.update(f"{kind}/{item.path.stem}\n{len(item.document.data)}\n".encode())
         digest.update(item.document.data)
+        digest.update(item.table)
     return f"sha256:{digest.hexdigest()}"

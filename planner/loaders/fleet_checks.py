@@ -74,8 +74,10 @@ class _Look:
         """Places of a kind (region, provider) by folded name: of the supply, else of the price lists."""
         stated = [str(line[key]) for line in self.supply if isinstance(line.get(key), str)]
         if not self.supply:
-            pairs = [(offer.region, prices.id) for prices, offer in self.catalog.offers()]
-            stated = [region if key == "region" else provider for region, provider in pairs]
+            # Each name once before any is compared: price lists may have a hundred thousand lines.
+            lists = [prices for prices in self.catalog.price_lists if prices.offers]
+            regions = dict.fromkeys(offer.region for prices in lists for offer in prices.offers)
+            stated = list(regions) if key == "region" else [prices.id for prices in lists]
         return {folded(name): name for name in stated}
 
     def places_named(self) -> Iterator[Fault]:

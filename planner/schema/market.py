@@ -52,7 +52,9 @@ class PriceList(CatalogEntry):
     kind: Literal["prices"] = "prices"
     marketplace: bool = False
     """Hosts of others without a service level: bought only where ``fleet.providers`` names it."""
-    offers: tuple[Offer, ...]
+    offers: tuple[Offer, ...] = ()
+    table: str | None = None
+    """More offers: a CSV file beside this one; their source is ``table``."""
     discounts: tuple[Discount, ...] = ()
 
 

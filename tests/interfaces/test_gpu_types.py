@@ -84,8 +84,8 @@ def test_two_workloads_share_the_servers_of_a_type(told, problem):
 
 
 def test_a_type_beyond_a_limit_of_the_plan_names_it(told, problem):
-    rows = by_gpu(told("plan", problem(accelerators=["h100-sxm", "mi300x"], budget="40 USD/h")))
-    row = rows["mi300x"]
+    rows = by_gpu(told("plan", problem(accelerators=["h100-sxm", "mi355x"], budget="40 USD/h")))
+    row = rows["mi355x"]
     assert (row["status"], row["stopped_by"]) == ("infeasible", "budget")
     assert row["cost_usd_per_hour"] > 40
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner import numbers
-from planner.candidates.market import find_id
+from planner.candidates.market import by_accelerator, find_id
 from planner.constraints.registry import admitted, verdicts
 from planner.explain.phrases import listing
 from planner.explain.single_type import OneType, of_one_type
@@ -84,6 +84,8 @@ class _Table:
         self.sold = {lot.name for lot in self.chosen.lots}
         self.able = {option.gpu for option in case.question.options}
         self.reasons = _reasons(self.chosen)
+        listed = [(prices.id, offer) for prices, offer in catalog.offers()]
+        self.offers = by_accelerator(catalog.accelerator, listed)
 
     def row(self, name: str, accelerator: str) -> GpuType:
         """One accelerator."""
@@ -141,17 +143,18 @@ class _Table:
     def _not_sold(self, name: str, accelerator: str) -> GpuType:
         """Left out by the problem, or without a price."""
         fleet, find = self.case.problem.fleet, self.catalog.accelerator
-        lists: Mapping[str, Sequence[str] | None] = {
+        stated: Mapping[str, Sequence[str] | None] = {
             "fleet.accelerators": fleet.accelerators,
             "fleet.prices": None if fleet.prices is None else (*fleet.prices, *fleet.stock),
             "fleet.supply": None if fleet.supply is None else [line.gpu for line in fleet.supply],
         }
-        for key, listed in lists.items():
-            if listed is not None and accelerator not in {find_id(find, item) for item in listed}:
+        for key, named in stated.items():
+            if named is not None and accelerator not in {find_id(find, item) for item in named}:
                 return GpuType(gpu=name, status="excluded", stopped_by=key, why=f"not in {key}")
-        pairs = [pair for pair in self.catalog.offers() if find_id(find, pair[1].accelerator) == accelerator]
+        pairs = self.offers.get(accelerator, [])
         offers = [offer for _, offer in pairs]
-        usable = [offer for prices, offer in pairs if offer.usable and not prices.marketplace]
+        lists = self.catalog.by_folder["prices"]
+        usable = [offer for prices, offer in pairs if offer.usable and not lists[prices].marketplace]
         if usable:
             key = "fleet.providers" if fleet.providers is not None else "fleet.regions"
             where = numbers.count(len(usable), "offer")
@@ -159,7 +162,7 @@ class _Table:
         if not offers:
             return GpuType(gpu=name, status="no-price", why="no price list of the catalog has an offer")
         listed = numbers.count(len(offers), "offer")
-        markets = sorted({prices.id for prices, offer in pairs if offer.usable})
+        markets = sorted({prices for prices, offer in pairs if offer.usable})
         if markets:
             why = f"{listed}, only of marketplaces: fleet.providers may name {listing(markets)}"
             return GpuType(gpu=name, status="no-price", why=why)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from planner.candidates.market import find_id, usable_offers
+from collections.abc import Mapping, Sequence
+
+from planner.candidates.market import by_accelerator, find_id, usable_offers
 from planner.planning.posing.fleet_case import FleetCase
 from planner.schema.catalog_entry import SourceText
 from planner.schema.catalog_index import Catalog
@@ -10,15 +12,19 @@ from planner.schema.fleet import FleetChoice, Line
 from planner.schema.fleet_plan import PriceUsed
 from planner.schema.market import Offer, PriceList
 
+_Offers = Mapping[str, Sequence[tuple[str, Offer]]]
+"""By accelerator, with the id of the price list."""
+
 
 def prices_used(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> tuple[PriceUsed, ...]:
     """One entry for every line that anything is bought from, in the order of the lines."""
     bought = {name for period in choice.periods for name, gpus in period.bought.items() if gpus}
-    return tuple(_used(case, line, catalog) for line in case.question.lines if line.id in bought)
+    offers = by_accelerator(catalog.accelerator, usable_offers(case.problem.fleet, catalog.price_lists))
+    return tuple(_used(case, line, catalog, offers) for line in case.question.lines if line.id in bought)
 
 
-def _used(case: FleetCase, line: Line, catalog: Catalog) -> PriceUsed:
-    found = _offer_behind(case, line, catalog)
+def _used(case: FleetCase, line: Line, catalog: Catalog, offers: _Offers) -> PriceUsed:
+    found = _offer_behind(case, line, catalog, offers)
     if found is None:
         provider, said = line.site.provider or None, None
         text = _own(case, line, catalog)
@@ -60,7 +66,9 @@ def _own(case: FleetCase, line: Line, catalog: Catalog) -> str:
     return "table of workers"
 
 
-def _offer_behind(case: FleetCase, line: Line, catalog: Catalog) -> tuple[PriceList, Offer] | None:
+def _offer_behind(
+    case: FleetCase, line: Line, catalog: Catalog, offers: _Offers
+) -> tuple[PriceList, Offer] | None:
     """The offer that a line is; the cheapest one where GPUs have no price of the user's; else None."""
     fleet = case.problem.fleet
     if case.posed is None or any(item.gpu == line.gpu for item in fleet.supply or ()):
@@ -69,11 +77,7 @@ def _offer_behind(case: FleetCase, line: Line, catalog: Catalog) -> tuple[PriceL
     accelerator = lot.accelerator.id
     if any(find_id(catalog.accelerator, name) == accelerator for name in fleet.prices or ()):
         return None
-    mine = [
-        (catalog.by_folder["prices"][name], offer)
-        for name, offer in usable_offers(fleet, catalog.price_lists)
-        if find_id(catalog.accelerator, offer.accelerator) == accelerator
-    ]
+    mine = [(catalog.by_folder["prices"][name], offer) for name, offer in offers.get(accelerator, ())]
     if lot.offer is None:
         return min(mine, key=lambda pair: pair[1].on_demand / pair[1].gpus, default=None)
     taken = lot.offer
