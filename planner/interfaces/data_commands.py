@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -141,11 +140,14 @@ def catalog_import_prices(
     checks = Checks("planner catalog import-prices")
     overlays = checks.folders("--catalog", catalog)
     from planner.loaders.price_sheets import KEYS
+    from planner.schema.catalog_entry import DAY, last_day
 
     named = _pairs(checks, "--map", columns, KEYS)
     meant = _pairs(checks, "--gpu", gpus)
-    if as_of is not None and not re.fullmatch(r"20\d\d(-[01]\d(-[0-3]\d)?)?", as_of):
-        checks.refuse("--date", f'"{as_of}"', "a day, month or year such as 2026-11-23, 2026-11 or 2026")
+    try:
+        last_day(as_of or "2026")
+    except ValueError:
+        checks.refuse("--date", f'"{as_of}"', DAY)
     checks.done()
     from planner.app import import_prices as import_case
     from planner.report import catalog_text, json_document

@@ -155,4 +155,6 @@ class PriceUsed(Noun):
     Null: the user's own price."""
     dated: bool
     """False: the date is that of reading, the source has none."""
+    age_days: int | None = None
+    """At least so old on the day that plans are made for (`Plan.prices_as_of`); null without a date."""
     source: str

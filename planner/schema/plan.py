@@ -389,6 +389,8 @@ class Plan(Noun):
     """Where the money goes; null without a plan."""
     prices_used: tuple[PriceUsed, ...] = ()
     """Of every line of the supply that the plan buys from."""
+    prices_as_of: str | None = None
+    """The day against which prices are old: ``--as-of``, else that of the catalog's newest price list."""
     mean_utilization: float | None
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""

@@ -102,3 +102,33 @@ def test_a_type_that_only_marketplaces_sell_says_so(told, problem):
     assert row["status"] == "no-price"
     assert "only of marketplaces: fleet.providers may name" in row["why"]
     assert "vast" in row["why"]
+
+
+def test_prices_are_old_against_a_day_that_is_said(told, problem):
+    flags = ("plan", problem(accelerators=["h100-80gb-pcie"], providers=["hyperstack"]))
+    plan = told(*flags)
+    (price,) = plan["prices_used"]
+    # Hyperstack's list says 2025 and no more; the newest list was read on 2026-11-21.
+    assert (price["date"], price["dated"], price["age_days"]) == ("2025", True, 325)
+    assert plan["prices_as_of"] == "2026-11-21"
+    (line,) = (words for words in plan["warnings"] if "ask again" in words)
+    assert "the price of h100-80gb-pcie at hyperstack is of 2025, at least 325 days before 2026-11-21" in line
+    assert told(*flags) == plan
+    early = told(*flags, "--as-of", "2026-03-31")
+    assert early["prices_used"][0]["age_days"] == 90
+    assert not any("ask again" in words for words in early["warnings"])
+    late = told(*flags, "--as-of", "2026-04-01")
+    assert any("at least 91 days before 2026-04-01" in words for words in late["warnings"])
+
+
+def test_own_prices_have_no_age(told, problem):
+    own = problem(prices={"h100-sxm": "2 USD/h"}, accelerators=["h100-sxm"])
+    plan = told("plan", own, "--as-of", "2036-01-01")
+    assert plan["prices_used"][0]["age_days"] is None
+    assert not any("ask again" in words for words in plan["warnings"])
+
+
+@pytest.mark.parametrize("day", ["tomorrow", "2026-02-30", "2026"])
+def test_a_day_that_is_none_is_refused(told, problem, day):
+    words = told("plan", problem(), "--as-of", day, code=2)
+    assert f'--as-of: found "{day}", expected a day such as 2026-11-23' in words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +28,7 @@ from planner.planning.documents.pool_document import PoolCase
 from planner.planning.documents.pools import FleetPool, fleet_pools
 from planner.planning.documents.predicted_fleet import predicted_pools
 from planner.planning.documents.prefill_decode_pools import pd_ratio
-from planner.planning.documents.prices_used import prices_used
+from planner.planning.documents.prices_used import newest, old_prices, prices_used
 from planner.planning.documents.reuse import sessions_taken
 from planner.planning.documents.routing import routes
 from planner.planning.documents.safety import safety_steps
@@ -64,7 +65,7 @@ def fleet_document(
     """
     parts: dict[str, Any] = {"mean_utilization": None}
     if choice.value is not None:
-        parts = _feasible(case, choice, catalog)
+        parts = _feasible(case, choice, catalog, run.as_of or newest(catalog))
     else:
         parts["warnings"] = (*case.warnings, *fleet_warnings(case, choice, (), ()))
         if choice.status == "infeasible":
@@ -199,13 +200,14 @@ def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> t
     )
 
 
-def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[str, Any]:
+def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: date) -> dict[str, Any]:
     question = case.question
     pools = fleet_pools(question, choice, [workload.name for workload in case.problem.workloads])
     documents, cases, states, limits, sessions = _described(case, pools, catalog)
     taken = trap(question, choice, pools, tokens_per_h(case, with_input=False), case.carried)
     paid = bill(question, choice.periods)
     spread = cost_spread(case, choice, pools, cases, catalog.calibration)
+    prices = prices_used(case, choice, catalog, as_of)
     cost, supply = float(choice.cost_usd / question.periods), supply_taken(question, choice)
     return {
         "mean_utilization": taken.mean_utilization if taken is not None else None,
@@ -227,11 +229,16 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "pd_steps": prefill_decode_steps(question, choice),
         "cost_error": None if spread is None else spread.error,
         "costs": _costs(case, choice, pools),
-        "prices_used": prices_used(case, choice, catalog),
+        "prices_used": prices,
+        "prices_as_of": as_of.isoformat(),
         "runners_up": with_errors(case, next_best(case, choice), spread, cost, catalog.calibration),
         "why_not": cannot_serve(case),
         "gpu_types": gpu_types(case, catalog, documents, supply),
-        "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
+        "warnings": (
+            *case.warnings,
+            *fleet_warnings(case, choice, pools, documents),
+            *old_prices(prices, as_of),
+        ),
     }
 
 

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
 from planner.candidates.market import by_accelerator, find_id, usable_offers
 from planner.planning.posing.fleet_case import FleetCase
-from planner.schema.catalog_entry import SourceText
+from planner.schema.catalog_entry import SourceText, last_day
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice, Line
 from planner.schema.fleet_plan import PriceUsed
 from planner.schema.market import Offer, PriceList
 
+OLD_DAYS = 90
+"""Prices of GPUs move within a quarter."""
 _Offers = Mapping[str, Sequence[tuple[str, Offer]]]
 """By accelerator, with the id of the price list."""
 
 
-def prices_used(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> tuple[PriceUsed, ...]:
-    """One entry for every line that anything is bought from, in the order of the lines."""
+def prices_used(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: date) -> tuple[PriceUsed, ...]:
+    """One entry for every line that anything is bought from, in the order of the lines; aged on a day."""
     bought = {name for period in choice.periods for name, gpus in period.bought.items() if gpus}
     offers = by_accelerator(catalog.accelerator, usable_offers(case.problem.fleet, catalog.price_lists))
-    return tuple(_used(case, line, catalog, offers) for line in case.question.lines if line.id in bought)
+    found = [_used(case, line, catalog, offers) for line in case.question.lines if line.id in bought]
+    return tuple(item.model_copy(update={"age_days": _age_days(item, as_of)}) for item in found)
+
+
+def newest(catalog: Catalog) -> date:
+    """The day of the newest source of any price list: what prices are old against, if nobody says."""
+    days = (said.date for prices in catalog.price_lists for said in prices.sources.values())
+    return max(days, default=date.min)
+
+
+def old_prices(used: Sequence[PriceUsed], as_of: date) -> Iterator[str]:
+    """A warning for every provider whose prices are older than three months."""
+    old: dict[tuple[str, str, int], list[str]] = {}
+    for item in used:
+        if item.age_days is not None and item.date is not None and item.age_days > OLD_DAYS:
+            old.setdefault((item.provider or "", item.date, item.age_days), []).append(item.gpu)
+    for (provider, day, age_days), gpus in old.items():
+        names = ", ".join(dict.fromkeys(gpus))
+        yield (
+            f"the price of {names} at {provider} is of {day}, at least {age_days} days before {as_of}: "
+            "ask again before you buy (planner catalog import-prices takes in new ones; --as-of DATE sets the day)"
+        )
+
+
+def _age_days(item: PriceUsed, as_of: date) -> int | None:
+    """From the last day that its date may mean; a price that may be newer is not old."""
+    return None if item.date is None else max(0, (as_of - last_day(item.date)).days)
 
 
 def _used(case: FleetCase, line: Line, catalog: Catalog, offers: _Offers) -> PriceUsed:
