@@ -14,7 +14,7 @@ from planner.errors import Fault, InputError, nearest
 from planner.loaders.catalog_coverage import uncovered
 from planner.loaders.files import read_bytes
 from planner.loaders.places import Key
-from planner.loaders.price_table import SOURCE, read_price_table
+from planner.loaders.price_table import SOURCE, read_api_table, read_price_table
 from planner.loaders.validation import attempt, merged
 from planner.loaders.yaml_source import MAX_BYTES, Document, parse_document, read_document
 from planner.schema.catalog import (
@@ -118,23 +118,35 @@ def _parsed(
 
 
 def _with_table(item: _Read, faults: list[Fault]) -> _Read:
-    """A price list with the offers of its table; everything else as it is."""
-    name = item.entry.table if isinstance(item.entry, PriceList) else None
-    if name is None:
+    """A price list with the offers and prices of its tables; everything else as it is."""
+    if not isinstance(item.entry, PriceList):
         return item
-    where = item.document.where(("table",))
-    if Path(name).name != name or not name.endswith(".csv"):
-        faults.append(Fault(where, "table", f'"{name}"', "the name of a CSV file in the same folder"))
-        return item
-    if SOURCE not in item.entry.sources:
-        faults.append(Fault(where, "sources", f"no source {SOURCE}", f"{SOURCE}: who states these offers"))
-    try:
-        data, offers, lines = read_price_table(item.path.parent / name)
-    except InputError as problem:
-        faults += problem.faults
-        return item
-    whole = item.entry.model_copy(update={"offers": (*item.entry.offers, *offers)})
-    return _Read(item.path, item.document, whole, data, lines)
+    for key in ("table", "api_table"):
+        name = getattr(item.entry, key)
+        if name is None:
+            continue
+        where = item.document.where((key,))
+        if Path(name).name != name or not name.endswith(".csv"):
+            faults.append(Fault(where, key, f'"{name}"', "the name of a CSV file in the same folder"))
+            continue
+        if SOURCE not in item.entry.sources:
+            faults.append(
+                Fault(where, "sources", f"no source {SOURCE}", f"{SOURCE}: who states these prices")
+            )
+        path = item.path.parent / name
+        try:
+            if key == "table":
+                data, offers, lines = read_price_table(path)
+                update: dict[str, Any] = {"offers": (*item.entry.offers, *offers)}
+            else:
+                data, prices, _ = read_api_table(path)
+                update, lines = {"api_prices": (*item.entry.api_prices, *prices)}, item.lines
+        except InputError as problem:
+            faults += problem.faults
+            continue
+        whole = item.entry.model_copy(update=update)
+        item = _Read(item.path, item.document, whole, item.table + data, lines)
+    return item
 
 
 def _strange_gpus(
@@ -149,6 +161,17 @@ def _strange_gpus(
         if folded(name) not in ids["accelerators"]:
             expected = "an id in catalog/accelerators"
             yield Fault(line, "gpu", f'"{name}"', expected, nearest(name, known))
+
+
+def _strange_models(
+    item: _Read, models: Mapping[str, _Read], ids: Mapping[str, Mapping[str, str]]
+) -> Iterator[Fault]:
+    """Models with a price by the token that the catalog does not have."""
+    for name in dict.fromkeys(row.model for row in item.entry.api_prices):
+        if folded(name) not in ids["models"]:
+            known = [alias for other in models.values() for alias in (other.entry.id, *other.entry.aliases)]
+            where = str(item.path.parent / item.entry.api_table)
+            yield Fault(where, "model", f'"{name}"', "an id in catalog/models", nearest(name, known))
 
 
 def _entries(files: Mapping[str, _Read]) -> list[tuple[Document, Any]]:
@@ -277,6 +300,8 @@ def _dangling(
         for item in files.values():
             if item.lines:
                 yield from _strange_gpus(item, read["accelerators"], ids)
+            if isinstance(item.entry, PriceList):
+                yield from _strange_models(item, read["models"], ids)
             for path, kind, name in _references(item.entry):
                 if folded(name) in ids[kind]:
                     continue

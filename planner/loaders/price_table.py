@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import Fault, InputError, nearest
-from planner.loaders.csv_table import MAX_BYTES, header_faults, table_lines
+from planner.loaders.csv_table import MAX_BYTES, Cells, header_faults, table_lines
 from planner.loaders.files import decoded, read_bytes
-from planner.schema.market import Offer
+from planner.schema.market import ApiPrice, Offer
 
 SOURCE = "table"
 """Key of the source that offers of a table have."""
@@ -172,3 +172,36 @@ def table_csv(rows: Sequence[Mapping[str, str]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+API_COLUMNS = tuple(ApiPrice.model_fields)
+_API_NEEDED = tuple(name for name, field in ApiPrice.model_fields.items() if field.is_required())
+_API_EXPECTED = f"a table of prices by the token with the columns {', '.join(_API_NEEDED)}"
+
+
+def read_api_table(path: Path) -> tuple[bytes, tuple[ApiPrice, ...], tuple[str, ...]]:
+    """Bytes, prices by the token, and ``file:line`` of each.
+
+    Raises:
+        InputError: every fault with its line.
+    """
+    data = read_bytes(path, MAX_BYTES, _API_EXPECTED)
+    lines = table_lines(str(path), decoded(str(path), data), _API_EXPECTED)
+    where, header = lines[0]
+    faults = header_faults(where, header, API_COLUMNS, _API_NEEDED)
+    found = []
+    for place, texts in lines[1:] if not faults else ():
+        before = len(faults)
+        cells = Cells(place, header, texts, faults)
+        row: dict[str, Any] = {name: cells.needed(name) for name in _API_NEEDED}
+        row |= {name: text for name in API_COLUMNS if name not in row and (text := cells.text(name))}
+        for name in (name for name in row if name.startswith("usd") and row[name]):
+            cells.number(name)
+            row[name] = Decimal(row[name]) if len(faults) == before else None
+        if row.get("context_tokens"):
+            row["context_tokens"] = cells.count("context_tokens")
+        if len(faults) == before:
+            found.append(ApiPrice.model_construct(**row))
+    if faults:
+        raise InputError(faults)
+    return data, tuple(found), tuple(place for place, _ in lines[1:])

@@ -77,6 +77,8 @@ class ApiTaken(Noun):
     break_even_factor: float | None = None
     """Times today's volume at which own GPUs cost as much as this supplier; None: not found."""
     text: str = ""
+    entry: str = ""
+    """What it sells and for how much, where the problem names a supplier of the price lists."""
 
 
 class TierStage(Noun):

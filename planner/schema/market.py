@@ -34,6 +34,19 @@ class Offer(Noun):
     source: Source
 
 
+class ApiPrice(Noun):
+    """What an outside supplier asks for one model, in USD per million tokens."""
+
+    model: str
+    supplier: str
+    entry: str
+    """Its name of the model: several versions may share one catalog id."""
+    usd_per_million_input: Exact
+    usd_per_million_cached_input: Exact | None = None
+    usd_per_million_output: Exact
+    context_tokens: Positive | None = None
+
+
 class Discount(Noun):
     """A market rule of thumb for other purchase terms."""
 
@@ -56,6 +69,9 @@ class PriceList(CatalogEntry):
     table: str | None = None
     """More offers: a CSV file beside this one; their source is ``table``."""
     discounts: tuple[Discount, ...] = ()
+    api_table: str | None = None
+    """Prices by the token: a CSV file beside this one."""
+    api_prices: tuple[ApiPrice, ...] = ()
 
 
 class Network(CatalogEntry):

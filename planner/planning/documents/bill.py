@@ -106,6 +106,7 @@ def api_taken(problem: FleetProblem, choice: FleetChoice) -> tuple[ApiTaken, ...
                 workload=api.workload,
                 share=float(carried / total) if total else 0.0,
                 usd_per_hour=float(paid[api.id] / problem.periods),
+                entry=api.entry,
             )
         )
     return tuple(found)

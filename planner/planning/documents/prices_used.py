@@ -43,7 +43,7 @@ def old_prices(used: Sequence[PriceUsed], as_of: date) -> Iterator[str]:
         names = ", ".join(dict.fromkeys(gpus))
         yield (
             f"the price of {names} at {provider} is of {day}, at least {age_days} days before {as_of}: "
-            "ask again before you buy (planner catalog import-prices takes in new ones; --as-of DATE sets the day)"
+            "ask again before you buy (planner catalog import-prices takes in new ones; --as-of sets the day)"
         )
 
 
