@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 from planner.errors import InputError
@@ -31,13 +32,14 @@ def plan(
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
     timing: bool = False,
+    as_of: date | None = None,
 ) -> Plan:
     """The optimal plan of a problem file, proved or with its gap.
 
     Raises:
         InputError: everything wrong with the problem, the catalog or the rules.
     """
-    run = Run(time_limit_s, seed, workers, progress, timing)
+    run = Run(time_limit_s, seed, workers, progress, timing, as_of)
     with run.step("load", "reading the catalog and the problem"):
         catalog = load_catalog(overlays)
         rules = load_planning_rules(overlays)

@@ -39,13 +39,14 @@ def lots(
         by_place: places matter, so the cheapest instance of each provider and region stays.
     """
     named = _named(fleet, find)
-    offers = _offers(fleet, price_lists)
+    offers = usable_offers(fleet, price_lists)
     prices = {find_id(find, name): price for name, price in (fleet.prices or {}).items()}
     prices = {find_id(find, name): Decimal(0) for name in fleet.owned} | prices
     stocked = {find_id(find, name) for name in fleet.stock}
     result: list[Lot] = []
-    for accelerator, name in _wanted(fleet, named, find, [offer for _, offer in offers]):
-        own = [pair for pair in offers if find_id(find, pair[1].accelerator) == accelerator.id]
+    by_id = by_accelerator(find, offers)
+    for accelerator, name in _wanted(fleet, named, find, by_id):
+        own = by_id.get(accelerator.id, [])
         by_gpu = accelerator.id in prices or accelerator.id in stocked or fleet.purchase == "gpu"
         if not by_gpu:
             result += _instances(accelerator, name, own, by_place)
@@ -151,7 +152,7 @@ def _wanted(
     fleet: Fleet,
     named: dict[str, str],
     find: Callable[[str], Accelerator | None],
-    offers: list[Offer],
+    offered: Iterable[str],
 ) -> list[tuple[Accelerator, str]]:
     """The accelerators to consider, with the names to call them by.
 
@@ -163,20 +164,23 @@ def _wanted(
     elif fleet.prices is not None:
         ids = [find_id(find, name) for name in (*fleet.prices, *fleet.stock)]
     else:
-        ids = sorted({find_id(find, offer.accelerator) for offer in offers})
+        ids = sorted(offered)
     ids += [find_id(find, name) for name in fleet.owned]
     found = [(find(item), named.get(item, item)) for item in dict.fromkeys(ids)]
     return [(accelerator, name) for accelerator, name in found if accelerator is not None]
 
 
-def _offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
-    """Usable offers of the providers and regions that the fleet names, with the id of their price list."""
+def usable_offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, Offer]]:
+    """Usable offers of the providers and regions that the fleet names, with the id of their price list.
+
+    Marketplaces count only where they are named.
+    """
     providers = None if fleet.providers is None else {folded(name) for name in fleet.providers}
     regions = None if fleet.regions is None else {folded(name) for name in fleet.regions}
     chosen = []
     for prices in price_lists:
         names = {folded(name) for name in (prices.id, prices.name, *prices.aliases)}
-        if providers is not None and not names & providers:
+        if prices.marketplace if providers is None else not names & providers:
             continue
         chosen += [
             (prices.id, offer)
@@ -184,6 +188,20 @@ def _offers(fleet: Fleet, price_lists: Iterable[PriceList]) -> list[tuple[str, O
             if offer.usable and (regions is None or folded(offer.region) in regions)
         ]
     return chosen
+
+
+def by_accelerator(
+    find: Callable[[str], Accelerator | None], offers: Iterable[tuple[str, Offer]]
+) -> dict[str, list[tuple[str, Offer]]]:
+    """Offers by the catalog id of what they sell; every name is looked up once, for lists may be long."""
+    ids: dict[str, str] = {}
+    found: dict[str, list[tuple[str, Offer]]] = {}
+    for pair in offers:
+        name = pair[1].accelerator
+        if name not in ids:
+            ids[name] = find_id(find, name)
+        found.setdefault(ids[name], []).append(pair)
+    return found
 
 
 def _told_apart(found: Sequence[Lot]) -> tuple[Lot, ...]:

@@ -113,6 +113,8 @@ def api_sentence(api: ApiTaken) -> str:
     money = f" for {numbers.usd(api.usd_per_hour)}/h"
     used = f"{api.id} carries {numbers.share(api.share)} of {api.workload}{money}"
     words = used if api.share > 0 else f"{api.id} is not used"
+    if api.entry:
+        words = f"{words} ({api.entry})"
     if api.text:
         return f"{words}; {api.text.rstrip('.')}."
     factor = api.break_even_factor

@@ -46,9 +46,11 @@ def why_not(
         mine = np.flatnonzero(gpus == gpu)
         if mine.size == 0:
             why = (refused or {}).get(gpu, "no layout of this model has a place on it")
-            lines.append(WhyNot(gpu=names[gpu], why=why))
+            rule = why.partition(":")[0] if gpu in (refused or {}) else ""
+            lines.append(WhyNot(gpu=names[gpu], why=why, stopped_by=rule))
         elif not admitted[mine].any():
-            lines.append(WhyNot(gpu=names.get(gpu, gpu), why=_line(mine, broken, judged)))
+            rule, why = _line(mine, broken, judged)
+            lines.append(WhyNot(gpu=names.get(gpu, gpu), why=why, stopped_by=rule))
     return tuple(lines)
 
 
@@ -66,7 +68,7 @@ def why_not_gpu(
     ids = {lot.accelerator.id for lot in lots if lot.name == gpu}
     mine = np.flatnonzero([item.accelerator.id in ids for item in evaluation.candidates.configurations])
     broken = np.sum([verdict.violated for verdict in judged], axis=0)
-    return _line(mine, broken, judged) if mine.size else None
+    return _line(mine, broken, judged)[1] if mine.size else None
 
 
 def refused_by(
@@ -92,7 +94,8 @@ def refused_by(
     return found
 
 
-def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
+def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> tuple[str, str]:
+    """The constraint that the nearest candidate breaks by the least, and that in words."""
     fewest = mine[broken[mine] == broken[mine].min()]
     best, best_miss, best_verdict = int(fewest[0]), np.inf, None
     for verdict in judged:
@@ -104,8 +107,8 @@ def _line(mine: IntArray, broken: IntArray, judged: Sequence[Verdict]) -> str:
         if best_verdict is None or miss[index] < best_miss:
             best, best_miss, best_verdict = int(hit[index]), float(miss[index]), verdict
     if best_verdict is None:
-        return "no batch keeps every limit"
-    return f"{best_verdict.id}: {found_in_words(best_verdict, best)}"
+        return "", "no batch keeps every limit"
+    return best_verdict.id, f"{best_verdict.id}: {found_in_words(best_verdict, best)}"
 
 
 def relative_miss(value: FloatArray, limit: FloatArray, unit: str) -> FloatArray:

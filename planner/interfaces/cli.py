@@ -106,8 +106,17 @@ def plan(
     timing: Annotated[bool, Option("--timing", help="Add wall times to the answer.")] = False,
     details: Annotated[
         bool,
-        Option("--details", help="Show MFU, MBU, arithmetic intensity and goodput too (always in JSON)."),
+        Option(
+            "--details",
+            help="Show layout and place of every GPU type, MFU, MBU and goodput too (always in JSON).",
+        ),
     ] = False,
+    as_of: Annotated[
+        str | None,
+        Option(
+            metavar="DATE", help="Warn of prices that are old on this day; default: the newest price list's."
+        ),
+    ] = None,
 ) -> None:
     """Find the optimal plan for a problem, proved or with its gap."""
     checks = Checks("planner plan")
@@ -115,6 +124,7 @@ def plan(
     seed_number = checks.whole("--seed", seed, low=0, high=MAX_SEED)
     threads = checks.whole("--workers", workers, high=1024)
     overlays = checks.folders("--catalog", catalog)
+    day = checks.day("--as-of", as_of)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
     from planner.app import plan as plan_case
@@ -129,6 +139,7 @@ def plan(
             workers=threads,
             progress=progress,
             timing=timing,
+            as_of=day,
         )
     answer.give(
         lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found, details)

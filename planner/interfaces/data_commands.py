@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Exit, Option, Typer
 
+from planner.errors import nearest
 from planner.interfaces import faults
 from planner.interfaces.diagnose_command import rules_graph
 from planner.interfaces.group import HouseGroup
@@ -105,6 +107,80 @@ def catalog_add_model(
     if document.get("path"):
         message(f"planner: wrote {document['path']}")
     _show(Answer(as_json=as_json), document)
+
+
+@catalog_app.command("import-prices")
+def catalog_import_prices(
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Price lists as CSV tables.")],
+    out: Annotated[Path, Option(metavar="DIR", help="Catalog folder to write to; use it with --catalog.")],
+    columns: Annotated[
+        list[str] | None,
+        Option("--map", metavar="KEY=COLUMN", help="Column of your own sheet, such as gpu=Card. May repeat."),
+    ] = None,
+    gpus: Annotated[
+        list[str] | None,
+        Option("--gpu", metavar="NAME=ID", help="Accelerator that a name in the sheet means. May repeat."),
+    ] = None,
+    provider: Annotated[
+        str | None,
+        Option(metavar="ID", help="Provider; default: vms.csv has its folder's name, others theirs."),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        Option("--date", metavar="DATE", help="When these prices held: 2026-11-23, 2026-11 or 2026."),
+    ] = None,
+    source: Annotated[str | None, Option(metavar="TEXT", help="Who states them; default: the file.")] = None,
+    marketplace: Annotated[
+        bool, Option("--marketplace", help="Hosts of others: bought only where fleet.providers names it.")
+    ] = False,
+    as_json: JsonFlag = False,
+    catalog: Overlays = None,
+) -> None:
+    """Take price lists of the SkyPilot catalog, or your own sheet, into a catalog folder."""
+    checks = Checks("planner catalog import-prices")
+    overlays = checks.folders("--catalog", catalog)
+    from planner.loaders.price_sheets import KEYS
+    from planner.schema.catalog_entry import DAY, last_day
+
+    named = _pairs(checks, "--map", columns, KEYS)
+    meant = _pairs(checks, "--gpu", gpus)
+    try:
+        last_day(as_of or "2026")
+    except ValueError:
+        checks.refuse("--date", f'"{as_of}"', DAY)
+    checks.done()
+    from planner.app import import_prices as import_case
+    from planner.report import catalog_text, json_document
+
+    found = import_case.import_prices(
+        files,
+        out,
+        columns=named,
+        gpus=meant,
+        provider=provider,
+        as_of=as_of,
+        source=source,
+        marketplace=marketplace,
+        overlays=overlays,
+    )
+    Answer(as_json=as_json).give(lambda: json_document.encode(found), lambda: catalog_text.import_view(found))
+    raise Exit(faults.ANSWERED)
+
+
+def _pairs(
+    checks: Checks, flag: str, texts: list[str] | None, known: Sequence[str] | None = None
+) -> dict[str, str]:
+    """``KEY=VALUE`` of an option that may repeat."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        key, _, value = text.partition("=")
+        if not key or not value:
+            checks.refuse(flag, f'"{text}"', "KEY=COLUMN" if known else "NAME=ID")
+        elif known is not None and key not in known:
+            checks.refuse(flag, f'"{key}"', f"one of {', '.join(known)}", nearest(key, known))
+        else:
+            found[key] = value
+    return found
 
 
 @rules_app.command("list")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -80,6 +82,14 @@ class Checks:
         if text not in known:
             self.refuse(flag, f'"{text}"', f"one of {', '.join(known)}", nearest(text, known))
         return next((word for word in known if word == text), known[0])
+
+    def day(self, flag: str, text: str | None) -> date | None:
+        """A day of the calendar, or nothing."""
+        with suppress(ValueError):
+            # Also the forms of ISO 8601 that nobody reads (20261123, 2026-W48-1) are days.
+            return None if text is None else date.fromisoformat(text)
+        self.refuse(flag, f'"{text}"', "a day such as 2026-11-23")
+        return None
 
     def positive(self, flag: str, text: str | None, unit: str) -> float | None:
         """A finite number above zero, or nothing."""

@@ -14,6 +14,7 @@ from planner.errors import Fault, InputError, nearest
 from planner.loaders.catalog_coverage import uncovered
 from planner.loaders.files import read_bytes
 from planner.loaders.places import Key
+from planner.loaders.price_table import SOURCE, read_api_table, read_price_table
 from planner.loaders.validation import attempt, merged
 from planner.loaders.yaml_source import MAX_BYTES, Document, parse_document, read_document
 from planner.schema.catalog import (
@@ -41,6 +42,10 @@ class _Read:
     path: Path
     document: Document
     entry: Any
+    table: bytes = b""
+    """Of a price list, the file with the rest of its offers."""
+    lines: tuple[str, ...] = ()
+    """``file:line`` of each of those."""
 
 
 def load_catalog(overlays: Sequence[Path] = (), *, complete: bool = False) -> Catalog:
@@ -78,7 +83,7 @@ def read_catalog(folders: Sequence[Path], *, complete: bool = False) -> Catalog:
                 continue
             faults += [*found, *_id_faults(document, path)]
             if entry is not None:
-                read[kind][path.stem] = _Read(path, document, entry)
+                read[kind][path.stem] = _with_table(_Read(path, document, entry), faults)
     ids = {kind: _index(files, faults) for kind, files in read.items()}
     faults += _dangling(read, ids)
     chosen = _calibration(folders, read["calibration"])
@@ -121,6 +126,63 @@ def _mixes(formats: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Numb
         for name, form in formats.items()
         if form.parts
     }
+
+
+def _with_table(item: _Read, faults: list[Fault]) -> _Read:
+    """A price list with the offers and prices of its tables; everything else as it is."""
+    if not isinstance(item.entry, PriceList):
+        return item
+    for key in ("table", "api_table"):
+        name = getattr(item.entry, key)
+        if name is None:
+            continue
+        where = item.document.where((key,))
+        if Path(name).name != name or not name.endswith(".csv"):
+            faults.append(Fault(where, key, f'"{name}"', "the name of a CSV file in the same folder"))
+            continue
+        if SOURCE not in item.entry.sources:
+            faults.append(
+                Fault(where, "sources", f"no source {SOURCE}", f"{SOURCE}: who states these prices")
+            )
+        path = item.path.parent / name
+        try:
+            if key == "table":
+                data, offers, lines = read_price_table(path)
+                update: dict[str, Any] = {"offers": (*item.entry.offers, *offers)}
+            else:
+                data, prices, _ = read_api_table(path)
+                update, lines = {"api_prices": (*item.entry.api_prices, *prices)}, item.lines
+        except InputError as problem:
+            faults += problem.faults
+            continue
+        whole = item.entry.model_copy(update=update)
+        item = _Read(item.path, item.document, whole, item.table + data, lines)
+    return item
+
+
+def _strange_gpus(
+    item: _Read, accelerators: Mapping[str, _Read], ids: Mapping[str, Mapping[str, str]]
+) -> Iterator[Fault]:
+    """Accelerators of a table that the catalog does not have, each where it comes first."""
+    first: dict[str, str] = {}
+    for offer, line in zip(item.entry.offers[-len(item.lines) :], item.lines, strict=True):
+        first.setdefault(offer.accelerator, line)
+    known = [alias for other in accelerators.values() for alias in (other.entry.id, *other.entry.aliases)]
+    for name, line in first.items():
+        if folded(name) not in ids["accelerators"]:
+            expected = "an id in catalog/accelerators"
+            yield Fault(line, "gpu", f'"{name}"', expected, nearest(name, known))
+
+
+def _strange_models(
+    item: _Read, models: Mapping[str, _Read], ids: Mapping[str, Mapping[str, str]]
+) -> Iterator[Fault]:
+    """Models with a price by the token that the catalog does not have."""
+    for name in dict.fromkeys(row.model for row in item.entry.api_prices):
+        if folded(name) not in ids["models"]:
+            known = [alias for other in models.values() for alias in (other.entry.id, *other.entry.aliases)]
+            where = str(item.path.parent / item.entry.api_table)
+            yield Fault(where, "model", f'"{name}"', "an id in catalog/models", nearest(name, known))
 
 
 def _entries(files: Mapping[str, _Read]) -> list[tuple[Document, Any]]:
@@ -260,6 +322,10 @@ def _dangling(
 ) -> Iterator[Fault]:
     for files in read.values():
         for item in files.values():
+            if item.lines:
+                yield from _strange_gpus(item, read["accelerators"], ids)
+            if isinstance(item.entry, PriceList):
+                yield from _strange_models(item, read["models"], ids)
             for path, kind, name in _references(item.entry):
                 if folded(name) in ids[kind]:
                     continue
@@ -275,7 +341,9 @@ def _dangling(
 def _references(entry: CatalogEntry) -> Iterable[Reference]:
     if isinstance(entry, PriceList):
         return [
-            (("offers", n, "accelerator"), "accelerators", o.accelerator) for n, o in enumerate(entry.offers)
+            (("offers", n, "accelerator"), "accelerators", o.accelerator)
+            for n, o in enumerate(entry.offers)
+            if entry.table is None or o.source != SOURCE
         ]
     if isinstance(entry, Engine):
         weights = [
@@ -321,4 +389,5 @@ def _digest(files: Sequence[tuple[str, _Read]]) -> str:
     for kind, item in sorted(files, key=lambda pair: (pair[0], pair[1].path.stem)):
         digest.update(f"{kind}/{item.path.stem}\n{len(item.document.data)}\n".encode())
         digest.update(item.document.data)
+        digest.update(item.table)
     return f"sha256:{digest.hexdigest()}"

@@ -75,8 +75,10 @@ class _Look:
         """Places of a kind (region, provider) by folded name: of the supply, else of the price lists."""
         stated = [str(line[key]) for line in self.supply if isinstance(line.get(key), str)]
         if not self.supply:
-            pairs = [(offer.region, prices.id) for prices, offer in self.catalog.offers()]
-            stated = [region if key == "region" else provider for region, provider in pairs]
+            # Each name once before any is compared: price lists may have a hundred thousand lines.
+            lists = [prices for prices in self.catalog.price_lists if prices.offers]
+            regions = dict.fromkeys(offer.region for prices in lists for offer in prices.offers)
+            stated = list(regions) if key == "region" else [prices.id for prices in lists]
         return {folded(name): name for name in stated}
 
     def places_named(self) -> Iterator[Fault]:
@@ -164,12 +166,28 @@ class _Look:
         """Outside suppliers of one workload have names that differ."""
         seen: set[tuple[object, object]] = set()
         for number, offer in _items(self.document.at(("api",))):
-            key = (offer.get("workload"), offer.get("name"))
+            yield from self._supplier(number, offer)
+            key = (offer.get("workload"), offer.get("name") or offer.get("supplier"))
             if key in seen:
                 found = show(key[1]) + " again" if key[1] is not None else "no name"
                 expected = f"a name of its own for each supplier of {key[0]}"
                 yield self.fault(("api", number, "name"), found, expected)
             seen.add(key)
+
+    def _supplier(self, number: int, offer: Mapping[str, Any]) -> Iterator[Fault]:
+        """A supplier by name sells the model of its workload."""
+        name, workload = offer.get("supplier"), offer.get("workload")
+        if not isinstance(name, str):
+            return
+        stated = [item.get("model") for _, item in self.workloads if item.get("name") == workload]
+        model = next((item for item in stated if isinstance(item, str)), None)
+        known = self.catalog.api_prices(model) if model is not None else {}
+        if not known or folded(name) not in (*known, "any"):
+            sold = (
+                f"one of any, {', '.join(sorted(known))}" if known else "prices: no price list has this model"
+            )
+            found = f"{show(name)} for {model or 'a workload without a model'}"
+            yield self.fault(("api", number, "supplier"), found, sold, nearest(name, sorted(known)))
 
     def start(self) -> Iterator[Fault]:
         """Today's GPUs are known; a bound on changes has a fleet to change."""

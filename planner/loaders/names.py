@@ -200,9 +200,10 @@ def _slices(look: _Lookup) -> Iterator[Fault]:
 
 
 def _regions(look: _Lookup) -> Iterator[Fault]:
-    known = tuple(sorted({offer.region for _, offer in look.catalog.offers()}))
+    named = list(look.texts("fleet", "regions", "*"))
+    known = tuple(sorted({offer.region for _, offer in look.catalog.offers()})) if named else ()
     same = {folded(region) for region in known}
-    for path, name in look.texts("fleet", "regions", "*"):
+    for path, name in named:
         if folded(name) not in same:
             yield look.fault(path, show(name), "a region of the price lists", nearest(name, known))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import date
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +21,9 @@ class Run:
     workers: int = 1
     progress: Callable[[str], None] | None = None
     timing: bool = False
+    as_of: date | None = None
+    """Day that prices are judged by; None: that of the newest price list, so that a plan never depends on
+    today."""
     spent_s: dict[str, float] = field(default_factory=dict)
     begun_s: float = field(default_factory=lambda: time.monotonic())
     """On the clock of `time.monotonic`."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeGuard
+from pathlib import Path
+from typing import Any, TypeGuard
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
-from planner.report.parts import pairs, section, table
+from planner.report.parts import bullets, pairs, section, table
 
 _MIB = 2**20
 MAX_COLUMNS = 7
@@ -88,3 +89,18 @@ def _words(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_words(item) for item in value)
     return str(value)
+
+
+def import_view(found: Mapping[str, Any]) -> RenderableType:
+    """What was taken in from price lists, what was left out, and how to use it."""
+    offers = numbers.count(found["offers"], "offer")
+    lines = [f"{offers} of {', '.join(found['providers'])}"]
+    lines += [f"wrote {path}" for path in found["files"]]
+    if found["left_out"]:
+        names = ", ".join(f"{name} ({count:,})" for name, count in found["left_out"].items())
+        lines.append(f"left out, no accelerator of the catalog: {names}; --gpu NAME=ID says what is meant")
+    if found["lines_without_gpu_or_price"]:
+        lines.append(f"left out, no accelerator or no price: {found['lines_without_gpu_or_price']:,} lines")
+    folder = Path(found["files"][0]).parent.parent
+    lines.append(f"plan with them: planner plan PROBLEM --catalog {folder}")
+    return bullets(lines)

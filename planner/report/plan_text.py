@@ -8,25 +8,24 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
-from planner.explain.hours import has_hours
 from planner.explain.phrases import listing
 from planner.report.apart_text import mode_section, ratio_section
+from planner.report.cost_text import cost_section
 from planner.report.efficiency_text import plan_efficiency
 from planner.report.fleet_hours_text import hours_section, orders_section
 from planner.report.fleet_reasons_text import scenarios_section, survives_section
 from planner.report.fleet_text import (
     api_section,
-    cost_rows,
     engines_section,
     shortage_section,
     supply_section,
     tiers_section,
-    trap_rows,
 )
+from planner.report.gpu_types_text import gpu_types_section
 from planner.report.headline import headline
 from planner.report.limits_text import limits_section, removals_section
 from planner.report.move_text import move_section
-from planner.report.parts import bullets, pairs, section, table
+from planner.report.parts import bullets, section, table
 from planner.report.pools_text import pools_group
 from planner.report.reasons_text import (
     conflicts_section,
@@ -42,9 +41,9 @@ from planner.schema.slo import METRICS
 
 
 def view(plan: Plan, details: bool = False) -> RenderableType:
-    """The page of a plan, whatever its status; ``details``: with how well its pools use their hardware."""
+    """The page of a plan, whatever its status; ``details``: also use of hardware, and all GPU types."""
     if plan.status in ("optimal", "feasible"):
-        body = _answer(plan)
+        body = _answer(plan, details)
         if details:
             body.append(plan_efficiency(plan))
     else:
@@ -53,6 +52,7 @@ def view(plan: Plan, details: bool = False) -> RenderableType:
             conflicts_section(plan),
             shortage_section(plan),
             relaxations_section(plan),
+            gpu_types_section(plan, details),
         ]
         if plan.status == "infeasible" and not plan.relaxations:
             body.append(Text("\nWhat would have to give: planner relax PROBLEM", style="dim"))
@@ -60,7 +60,7 @@ def view(plan: Plan, details: bool = False) -> RenderableType:
     return Group(*headline(plan), *(part for part in [*body, *closing] if part is not None))
 
 
-def _answer(plan: Plan) -> list[RenderableType | None]:
+def _answer(plan: Plan, details: bool) -> list[RenderableType | None]:
     return [
         supply_section(plan),
         hours_section(plan),
@@ -71,7 +71,7 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         api_section(plan),
         reuse_section(plan),
         limits_section(plan.constraints),
-        _cost(plan),
+        cost_section(plan),
         safety_section(plan),
         mode_section(plan),
         ratio_section(plan),
@@ -81,34 +81,10 @@ def _answer(plan: Plan) -> list[RenderableType | None]:
         prices_section(plan),
         relaxations_section(plan),
         runners_up_section(plan),
-        why_not_section(plan),
+        gpu_types_section(plan, details) if plan.gpu_types else why_not_section(plan),
         _guardrails(plan),
         _evidence(plan),
     ]
-
-
-def _cost(plan: Plan) -> RenderableType | None:
-    if plan.cost_usd_per_hour is None:
-        return None
-    hourly = plan.cost_usd_per_hour
-    month = f"per month ({numbers.HOURS_PER_MONTH} h)"
-    rows = cost_rows(plan) if has_hours(plan) else [("per hour", numbers.usd(hourly))]
-    rows.append((month, numbers.usd(hourly * numbers.HOURS_PER_MONTH)))
-    if plan.cost_error is not None:
-        low, high = plan.cost_error.low_usd_per_hour, plan.cost_error.high_usd_per_hour
-        words = f"{numbers.usd(low)} to {numbers.usd(high)} per hour"
-        rows.append(("at step times of ±1 sigma", words))
-    if plan.cost_usd_per_million_output_tokens is not None:
-        rows.append(("per million output tokens", numbers.usd(plan.cost_usd_per_million_output_tokens)))
-    if plan.cost_usd_per_million_tokens is not None:
-        rows.append(("per million tokens, in and out", numbers.usd(plan.cost_usd_per_million_tokens)))
-    if plan.mean_utilization is not None:
-        rows.append(("mean utilization", numbers.share(plan.mean_utilization)))
-    rows += trap_rows(plan)
-    if plan.pd_ratio:
-        words = ", ".join(f"{value} {key}" for key, value in plan.pd_ratio.items())
-        rows.append(("prefill to decode", words))
-    return section("Cost", pairs(rows))
 
 
 def _guardrails(plan: Plan) -> RenderableType | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from datetime import date
 from typing import Annotated, Literal
 
@@ -15,6 +16,23 @@ Count = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
 Source = str | tuple[str, ...]
 
+DAY = "a day, month or year such as 2026-11-23, 2026-11 or 2026"
+
+
+def last_day(text: str) -> date:
+    """The last day that a day, a month or a year may mean: ``2026-11`` is the 30th.
+
+    Raises:
+        ValueError: something else.
+    """
+    if not re.fullmatch(r"\d{4}(-\d\d){0,2}", text):
+        raise ValueError(text)
+    year, month, day = (*(int(part) for part in text.split("-")), 0, 0)[:3]
+    if text.count("-") == 2:
+        return date(year, month, day)
+    first = date(year, month, 1) if text.count("-") else date(year, 12, 1)
+    return first.replace(day=monthrange(first.year, first.month)[1])
+
 
 class SourceText(Noun):
     """Where numbers come from."""
@@ -23,6 +41,8 @@ class SourceText(Noun):
     """Document, repository with commit, or vendor page."""
     date: date
     """When it was published, or read where the source carries no date."""
+    as_of: str | None = None
+    """When its numbers held, as far as it says so: a day, month or year; of prices, which age."""
     grade: Literal["A", "B", "C", "B/C"] = "B"
     """A: two stored sources agree. B: one stored source. C: recalled from a datasheet."""
 
@@ -35,6 +55,14 @@ class SourceText(Noun):
         raise PydanticCustomError(
             "date", "expected {expected}", {"expected": 'a date such as "2025-11-21"', "maybe": ""}
         )
+
+    @field_validator("as_of")
+    @classmethod
+    def _known_day(cls, value: str | None) -> str | None:
+        try:
+            return value if value is None or last_day(value) else None
+        except ValueError:
+            raise PydanticCustomError("date", "expected {expected}", {"expected": DAY, "maybe": ""}) from None
 
 
 class CatalogEntry(Noun):

@@ -23,6 +23,7 @@ from planner.schema.catalog import (
     UserFactors,
 )
 from planner.schema.claims import ClaimList
+from planner.schema.market import ApiPrice
 from planner.schema.number_format import PARTS, Part
 
 FOLDERS: Mapping[str, type[CatalogEntry]] = {
@@ -188,6 +189,16 @@ class Catalog:
     def offers(self) -> tuple[tuple[PriceList, Offer], ...]:
         """Every offer with its price list, in a fixed order."""
         return tuple((prices, offer) for prices in self.price_lists for offer in prices.offers)
+
+    def api_prices(self, model: str) -> dict[str, list[ApiPrice]]:
+        """What outside suppliers ask for a model, by their folded names, in the order of the lists."""
+        known = self.model(model)
+        found: dict[str, list[ApiPrice]] = {}
+        for prices in self.price_lists:
+            for row in prices.api_prices:
+                if known is not None and self.model(row.model) is known:
+                    found.setdefault(folded(row.supplier), []).append(row)
+        return found
 
     def entries(self) -> Iterator[CatalogEntry]:
         """Every entry, kind after kind, each by id."""

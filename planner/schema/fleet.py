@@ -101,6 +101,8 @@ class Api:
     workload: str
     usd_per_h: tuple[tuple[Fraction, ...], ...]
     """[period][bucket]: price of carrying the whole bucket. Paid by what really comes, without headroom."""
+    entry: str = ""
+    """What the supplier sells, where its prices come from a price list."""
 
 
 @dataclass(frozen=True)

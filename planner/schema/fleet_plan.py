@@ -77,6 +77,8 @@ class ApiTaken(Noun):
     break_even_factor: float | None = None
     """Times today's volume at which own GPUs cost as much as this supplier; None: not found."""
     text: str = ""
+    entry: str = ""
+    """What it sells and for how much, where the problem names a supplier of the price lists."""
 
 
 class TierStage(Noun):
@@ -130,3 +132,42 @@ class UtilizationTrap(Noun):
     flat_usd_per_hour: float | None = None
     """Cost of the busiest hour's fleet kept up all day."""
     text: str = ""
+
+
+class Costs(Noun):
+    """The money of a plan, divided in four ways; each way sums to the whole."""
+
+    by_workload: dict[str, float] = {}
+    """USD an hour on average; ``(idle)``: GPUs bought where no replica ever runs."""
+    by_place: dict[str, float] = {}
+    """USD an hour on average, by provider, region and zone; ``(not stated)``, ``(outside suppliers)``."""
+    by_term: dict[str, float] = {}
+    """USD an hour on average: owned, reserved, on_demand, spot, start (of GPUs), api."""
+    by_hour: tuple[float, ...] = ()
+    """USD of every hour; their mean is the cost per hour."""
+    usd_per_million_output_tokens_at_peak: float | None = None
+    """If every hour were as busy as the peak of each workload; null over several hours (`UtilizationTrap`
+    tells it there), with outside suppliers and where nobody states lengths."""
+    usd_per_million_tokens_at_peak: float | None = None
+    """The same, tokens read and written."""
+    mean_is_peak: tuple[str, ...] = ()
+    """Workloads that state a peak and no mean: the peak was taken for the mean, all day."""
+
+
+class PriceUsed(Noun):
+    """A price that the plan pays, and who says so."""
+
+    line: str
+    """Of the supply, as in `SupplyTaken`."""
+    gpu: str
+    term: str
+    usd_per_gpu_hour: float
+    provider: str | None
+    date: str | None
+    """When it held: ``2026-01-21``, ``2026-01`` or ``2026``; where the source is not dated, when it was read.
+    Null: the user's own price."""
+    dated: bool
+    """False: the date is that of reading, the source has none."""
+    age_days: int | None = None
+    """At least so old on the day that plans are made for (`Plan.prices_as_of`); null without a date."""
+    source: str

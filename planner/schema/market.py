@@ -21,6 +21,9 @@ class Offer(Noun):
     gpus: Positive
     on_demand: UsdPerHour
     spot: UsdPerHour | None = None
+    reserved_1y: UsdPerHour | None = None
+    """Paid in every hour of a year; a problem buys at it by a line of ``fleet.supply``."""
+    reserved_3y: UsdPerHour | None = None
     vcpus: Positive | None = None
     host_memory: Bytes | None = None
     bridged: bool = False
@@ -29,6 +32,19 @@ class Offer(Noun):
     """False for disputed rows and rows without a host: listed, never bought by default."""
     note: str = ""
     source: Source
+
+
+class ApiPrice(Noun):
+    """What an outside supplier asks for one model, in USD per million tokens."""
+
+    model: str
+    supplier: str
+    entry: str
+    """Its name of the model: several versions may share one catalog id."""
+    usd_per_million_input: Exact
+    usd_per_million_cached_input: Exact | None = None
+    usd_per_million_output: Exact
+    context_tokens: Positive | None = None
 
 
 class Discount(Noun):
@@ -47,8 +63,15 @@ class PriceList(CatalogEntry):
     """The offers of one provider."""
 
     kind: Literal["prices"] = "prices"
-    offers: tuple[Offer, ...]
+    marketplace: bool = False
+    """Hosts of others without a service level: bought only where ``fleet.providers`` names it."""
+    offers: tuple[Offer, ...] = ()
+    table: str | None = None
+    """More offers: a CSV file beside this one; their source is ``table``."""
     discounts: tuple[Discount, ...] = ()
+    api_table: str | None = None
+    """Prices by the token: a CSV file beside this one."""
+    api_prices: tuple[ApiPrice, ...] = ()
 
 
 class Network(CatalogEntry):

@@ -13,9 +13,11 @@ from planner.schema.efficiency import Efficiency
 from planner.schema.fleet_answers import ChangeStep, Move, RobustVariant, Scenario, Survival
 from planner.schema.fleet_plan import (
     ApiTaken,
+    Costs,
     EnginesTried,
     Order,
     PeriodTaken,
+    PriceUsed,
     Shortage,
     SupplyTaken,
     TierTaken,
@@ -282,6 +284,31 @@ class WhyNot(Noun):
 
     gpu: str
     why: str
+    stopped_by: str = ""
+    """Id of the constraint or rule; empty where none is to blame alone."""
+
+
+class GpuType(Noun):
+    """What one accelerator of the catalog would do for the problem: its best fleet, or what stops it."""
+
+    gpu: str
+    """As the problem calls it, else the catalog id."""
+    status: Literal["chosen", "dearer", "infeasible", "no-price", "excluded"]
+    gpus: int | None = None
+    """Of the plan where it is chosen, else of the best fleet of this type alone; idle ones included."""
+    replicas: int | None = None
+    layout: str | None = None
+    """One layout a workload and role."""
+    cost_usd_per_hour: float | None = None
+    bound: Literal["exact", "upper", "lower"] | None = None
+    """Of the cost: no fleet of this type is cheaper; a mix of layouts may be cheaper; losses of whole places
+    are not in it."""
+    stopped_by: str | None = None
+    """The constraint that keeps it out, or a replica of it from carrying more."""
+    provider: str | None = None
+    place: str | None = None
+    why: str = ""
+    """In words."""
 
 
 class Removal(Noun):
@@ -361,6 +388,12 @@ class Plan(Noun):
     """From the bare need of the chosen layouts to the plan; empty for measured workers and without a plan."""
     cost_error: CostError | None = None
     """Null for measured workers and without a plan."""
+    costs: Costs | None = None
+    """Where the money goes; null without a plan."""
+    prices_used: tuple[PriceUsed, ...] = ()
+    """Of every line of the supply that the plan buys from."""
+    prices_as_of: str | None = None
+    """The day against which prices are old: ``--as-of``, else that of the catalog's newest price list."""
     mean_utilization: float | None
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""
@@ -388,6 +421,8 @@ class Plan(Noun):
     """Of every workload that the fleet serves itself."""
     runners_up: tuple[RunnerUp, ...] = ()
     why_not: tuple[WhyNot, ...] = ()
+    gpu_types: tuple[GpuType, ...] = ()
+    """Every accelerator of the catalog once; of predicted problems over one period."""
     removed: tuple[Removal, ...] = ()
     """Infeasible: what each named constraint does to the candidates."""
     supply: tuple[SupplyTaken, ...] = ()

@@ -145,11 +145,25 @@ class ApiOffer(Noun):
 
     workload: Text
     name: Text | None = None
-    """Default: ``api``; needed where one workload has several."""
-    usd_per_million_input: Usd
-    usd_per_million_output: Usd
+    """Default: the supplier, else ``api``; needed where one workload has several."""
+    supplier: Text | None = None
+    """Instead of prices: one that the price lists know for the workload's model, or ``any``, the cheapest."""
+    usd_per_million_input: Usd | None = None
+    usd_per_million_output: Usd | None = None
     usd_per_million_cached_input: Usd | None = None
     """Price of prompt tokens that its prefix cache holds; default: that of other input."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ApiOffer:
+        prices = (self.usd_per_million_input, self.usd_per_million_output)
+        stated = [price for price in (*prices, self.usd_per_million_cached_input) if price is not None]
+        if self.supplier is not None and stated:
+            raise _refused("a supplier and prices", "one of supplier, prices")
+        if self.supplier is None and None in prices:
+            raise _refused(
+                "no price of input or output", "supplier, or usd_per_million_input and usd_per_million_output"
+            )
+        return self
 
 
 class Stage(Noun):

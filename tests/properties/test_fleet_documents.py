@@ -171,6 +171,18 @@ def test_money_adds_up(told):
     assert plan.gpus == {gpu: max(period.gpus.get(gpu, 0) for period in plan.periods) for gpu in plan.gpus}
 
 
+def test_every_way_of_dividing_the_money_sums_to_it(told):
+    plan, _, _ = told
+    costs, hours = plan.costs, max(len(plan.periods), 1)
+    for parts in (costs.by_workload, costs.by_place, costs.by_term):
+        assert sum(parts.values()) == near(plan.cost_usd_per_hour, abs=0.005)
+        assert all(usd > 0 for usd in parts.values())
+    assert list(costs.by_hour) == near([period.usd for period in plan.periods])
+    assert costs.by_term.get("api", 0.0) == near(sum(api.usd_per_hour for api in plan.api), abs=NEAR)
+    assert costs.by_term.get("start", 0.0) * hours == near(sum(p.start_usd for p in plan.periods), abs=NEAR)
+    assert {price.line for price in plan.prices_used} == {row.line for row in plan.supply}
+
+
 def test_shares_sum_to_one(told):
     plan, values, _ = told
     roles = {pool.id: pool.role for pool in plan.pools}

@@ -89,28 +89,46 @@ def orders(problem: FleetProblem, choice: FleetChoice) -> tuple[Order, ...]:
 
 def api_taken(problem: FleetProblem, choice: FleetChoice) -> tuple[ApiTaken, ...]:
     """What every outside supplier carries and takes, unused ones included."""
-    found = []
+    found, paid = [], api_usd(problem, choice)
     for api in problem.apis:
         demand = next(d for d in problem.demands if d.workload == api.workload)
-        usd, carried, total = _NONE, _NONE, _NONE
+        carried, total = _NONE, _NONE
         for t, period in enumerate(choice.periods):
             level = period.levels.get(api.workload, Fraction(1))
             needs = dict(zip(demand.buckets, demand.demand_rps[t], strict=True))
             total += sum(needs.values(), _NONE) * level
             for share in period.shares:
                 if share.option == api.id and share.role != "decode":
-                    b = demand.buckets.index(share.bucket)
-                    usd += api.usd_per_h[t][b] * share.share * level
                     carried += needs[share.bucket] * share.share * level
         found.append(
             ApiTaken(
                 id=api.id,
                 workload=api.workload,
                 share=float(carried / total) if total else 0.0,
-                usd_per_hour=float(usd / problem.periods),
+                usd_per_hour=float(paid[api.id] / problem.periods),
+                entry=api.entry,
             )
         )
     return tuple(found)
+
+
+def api_usd(problem: FleetProblem, choice: FleetChoice) -> dict[str, Fraction]:
+    """What every outside supplier takes in all periods together, by id."""
+    found = {}
+    for api in problem.apis:
+        buckets = next(d.buckets for d in problem.demands if d.workload == api.workload)
+        found[api.id] = sum(
+            (
+                api.usd_per_h[t][buckets.index(share.bucket)]
+                * share.share
+                * period.levels.get(api.workload, Fraction(1))
+                for t, period in enumerate(choice.periods)
+                for share in period.shares
+                if share.option == api.id and share.role != "decode"
+            ),
+            _NONE,
+        )
+    return found
 
 
 def trap(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,9 @@ from planner.planning.documents.bill import api_taken, orders, periods_taken, su
 from planner.planning.documents.busiest import hours_to_lose
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.cost_error import cost_spread, with_errors
+from planner.planning.documents.costs import costs, mean_is_peak
 from planner.planning.documents.efficiency import with_efficiency
+from planner.planning.documents.gpu_types import gpu_types
 from planner.planning.documents.guardrails import guardrails, shared_guardrails
 from planner.planning.documents.measured_fleet import measured_pools, measured_states
 from planner.planning.documents.not_taken import cannot_serve, next_best
@@ -25,6 +28,7 @@ from planner.planning.documents.pool_document import PoolCase
 from planner.planning.documents.pools import FleetPool, fleet_pools
 from planner.planning.documents.predicted_fleet import predicted_pools
 from planner.planning.documents.prefill_decode_pools import pd_ratio
+from planner.planning.documents.prices_used import newest, old_prices, prices_used
 from planner.planning.documents.reuse import sessions_taken
 from planner.planning.documents.routing import routes
 from planner.planning.documents.safety import safety_steps
@@ -36,6 +40,7 @@ from planner.planning.posing.tokens import HOURS_S, MILLION
 from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice
+from planner.schema.fleet_plan import Costs
 from planner.schema.plan import ConstraintState, Guardrails, Inputs, Objective, Plan, Pool, Provenance, Route
 from planner.schema.problem import Problem
 from planner.schema.reuse_state import SessionsTaken
@@ -60,9 +65,11 @@ def fleet_document(
     """
     parts: dict[str, Any] = {"mean_utilization": None}
     if choice.value is not None:
-        parts = _feasible(case, choice, catalog)
+        parts = _feasible(case, choice, catalog, run.as_of or newest(catalog))
     else:
         parts["warnings"] = (*case.warnings, *fleet_warnings(case, choice, (), ()))
+        if choice.status == "infeasible":
+            parts["gpu_types"] = gpu_types(case, catalog)
     return Plan(
         problem=asked.name,
         inputs=inputs(asked, catalog, folder),
@@ -130,9 +137,12 @@ def _objective(case: FleetCase, choice: FleetChoice) -> Objective:
     )
 
 
-def tokens_per_h(case: FleetCase, with_input: bool) -> float | None:
-    """Tokens written (and read) in an hour on average; None where some workload states no lengths."""
-    total = 0.0
+def tokens_per_h(case: FleetCase, with_input: bool, at_peak: bool = False) -> float | None:
+    """Tokens written (and read) in an hour, on average or at the peak of every workload.
+
+    None where some workload states no lengths.
+    """
+    total, rates_rps = 0.0, case.peaks_rps if at_peak else case.means_rps
     for demand in case.question.demands:
         if demand.role == "decode" or (demand.role == "prefill" and _served_whole(case, demand.workload)):
             continue
@@ -145,7 +155,7 @@ def tokens_per_h(case: FleetCase, with_input: bool) -> float | None:
         for place, bucket in enumerate(demand.buckets):
             share = float(sums[place] / whole) if whole else 0.0
             tokens = by_bucket[bucket].output_tokens + (by_bucket[bucket].input_tokens if with_input else 0.0)
-            total += float(case.means_rps[demand.workload]) * HOURS_S * share * tokens
+            total += float(rates_rps[demand.workload]) * HOURS_S * share * tokens
     return total
 
 
@@ -153,10 +163,22 @@ def _served_whole(case: FleetCase, workload: str) -> bool:
     return any(d.workload == workload and d.role == "serve" for d in case.question.demands)
 
 
-def _per_million(case: FleetCase, choice: FleetChoice, with_input: bool) -> float | None:
-    tokens = tokens_per_h(case, with_input)
+def _per_million(
+    case: FleetCase, choice: FleetChoice, with_input: bool, at_peak: bool = False
+) -> float | None:
+    tokens = tokens_per_h(case, with_input, at_peak)
     cost = _per_hour(case, choice)
     return None if not tokens or cost is None else cost / tokens * MILLION
+
+
+def _costs(case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool]) -> Costs:
+    found = costs(case.question, choice, pools)
+    update: dict[str, object] = {"mean_is_peak": mean_is_peak(case.problem)}
+    if case.question.periods == 1 and not case.question.apis:
+        # Over hours the utilization trap tells it; suppliers would take more at the peak.
+        for name, with_input in (("output_tokens", False), ("tokens", True)):
+            update[f"usd_per_million_{name}_at_peak"] = _per_million(case, choice, with_input, at_peak=True)
+    return found.model_copy(update=update)
 
 
 def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> tuple[WorkloadSizing, ...]:
@@ -178,14 +200,15 @@ def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> t
     )
 
 
-def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[str, Any]:
+def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: date) -> dict[str, Any]:
     question = case.question
     pools = fleet_pools(question, choice, [workload.name for workload in case.problem.workloads])
     documents, cases, states, limits, sessions = _described(case, pools, catalog)
     taken = trap(question, choice, pools, tokens_per_h(case, with_input=False), case.carried)
     paid = bill(question, choice.periods)
     spread = cost_spread(case, choice, pools, cases, catalog.calibration)
-    cost = float(choice.cost_usd / question.periods)
+    prices = prices_used(case, choice, catalog, as_of)
+    cost, supply = float(choice.cost_usd / question.periods), supply_taken(question, choice)
     return {
         "mean_utilization": taken.mean_utilization if taken is not None else None,
         "utilization_trap": taken,
@@ -195,7 +218,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "sessions": sessions,
         "routing": tuple(_routing(case, choice, pools)),
         "constraints": (*states, *fleet_states(question, choice)),
-        "supply": supply_taken(question, choice),
+        "supply": supply,
         "periods": periods_taken(question, choice, pools),
         "orders": orders(question, choice),
         "api": api_taken(question, choice),
@@ -205,9 +228,17 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog) -> dict[st
         "guardrails_by_workload": limits,
         "pd_steps": prefill_decode_steps(question, choice),
         "cost_error": None if spread is None else spread.error,
+        "costs": _costs(case, choice, pools),
+        "prices_used": prices,
+        "prices_as_of": as_of.isoformat(),
         "runners_up": with_errors(case, next_best(case, choice), spread, cost, catalog.calibration),
         "why_not": cannot_serve(case),
-        "warnings": (*case.warnings, *fleet_warnings(case, choice, pools, documents)),
+        "gpu_types": gpu_types(case, catalog, documents, supply),
+        "warnings": (
+            *case.warnings,
+            *fleet_warnings(case, choice, pools, documents),
+            *old_prices(prices, as_of),
+        ),
     }
 
 

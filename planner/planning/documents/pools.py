@@ -30,6 +30,8 @@ class FleetPool:
     """Of work that may wait: how much is done in each period; else 1."""
     usd_per_h: Fraction
     """Mean over the periods; idle GPUs are divided among the pools that use their host and site."""
+    room_gpu_h: Fraction = _NONE
+    """GPU-hours that its replicas take in all periods, by which the cost of host and site is divided."""
 
     @property
     def replicas(self) -> int:
@@ -76,6 +78,7 @@ def fleet_pools(problem: FleetProblem, choice: FleetChoice, order: Sequence[str]
     """Pools by workload in the given order, prefill before decode, the cheapest hours of each added up."""
     options = {option.id: option for option in problem.options}
     demands = {demand.pool: demand for demand in problem.demands}
+    hosts = {host.id: host for host in problem.hosts}
     used = sorted({place for period in choice.periods for place in period.counts})
     prices = _prices(problem, choice, options)
     places = {name: position for position, name in enumerate(order)}
@@ -91,6 +94,7 @@ def fleet_pools(problem: FleetProblem, choice: FleetChoice, order: Sequence[str]
     pools = []
     for place in used:
         option, site = options[place[0]], place[1]
+        counts = tuple(period.counts.get(place, 0) for period in choice.periods)
         numbers[option.pool] += 1
         pools.append(
             FleetPool(
@@ -98,10 +102,11 @@ def fleet_pools(problem: FleetProblem, choice: FleetChoice, order: Sequence[str]
                 option=option,
                 site=site,
                 demand=demands[option.pool],
-                counts=tuple(period.counts.get(place, 0) for period in choice.periods),
+                counts=counts,
                 shares=_shares(choice, place),
                 levels=tuple(period.levels.get(option.workload, Fraction(1)) for period in choice.periods),
                 usd_per_h=prices.get(place, _NONE) / problem.periods,
+                room_gpu_h=hosts[option.supply].room_gpus(option) * Fraction(sum(counts)),
             )
         )
     return tuple(pools)

@@ -207,4 +207,4 @@ def _question(
     found = fleet_question(
         catalog, problem, question, peaks_rps, places, (), today_gpus, slices, arriving, linked
     )
-    return replace(found, apis=apis_of(problem, found.demands, carried, tokens))
+    return replace(found, apis=apis_of(catalog, problem, found.demands, carried, tokens))

@@ -202,7 +202,7 @@ ONE_CHANGE = {
     ),
     "unknown region": (
         ("[h100-sxm]", "[h100-sxm]\n  regions: [moon]"),
-        'x.yaml:10: fleet.regions.0: found "moon", expected a region of the price lists.',
+        'x.yaml:10: fleet.regions.0: found "moon", expected a region of the price lists. Maybe "MON1"?',
     ),
     "unknown rule": (
         ("fleet:", "search: {rules_off: [whole-server]}\nfleet:"),
