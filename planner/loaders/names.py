@@ -134,6 +134,17 @@ def _plain_names(look: _Lookup) -> Iterator[Fault]:
                 yield look.fault(path, show(name), f"{what} of the catalog", nearest(name, known))
 
 
+def _engines(look: _Lookup) -> Iterator[Fault]:
+    """Two names of one engine in a list."""
+    written: dict[tuple[Any, str], str] = {}
+    for path, name in look.texts("workloads", "*", "engine", "*"):
+        entry = look.catalog.engine(name)
+        first = name if entry is None else written.setdefault((path[1], entry.id), name)
+        if first != name:
+            found = f"{show(name)}, another name of {show(first)}"
+            yield look.fault(path, found, "each engine once")
+
+
 _WEIGHT_FORMATS = (
     ("precision", "weights", "*"),
     ("speculation", "weights"),
@@ -250,6 +261,7 @@ _CHECKS: tuple[Callable[[_Lookup], Iterator[Fault]], ...] = (
     _models,
     _demands,
     _plain_names,
+    _engines,
     _formats,
     _accelerators,
     _slices,

@@ -42,26 +42,39 @@ def prefix_reuse(traffic: Traffic, cache: PrefixCache, default_share: float) -> 
         reuse_requests=float(cache.reuse or 0),
         shares=shares(cache, default_share, known),
         open_share=cache.share is None,
+        prefix_tokens=float(cache.prefix_tokens or 0),
     )
 
 
 def in_blocks(reuse: Reuse, block_tokens: int) -> Reuse:
-    """What is found where a cache knows prefixes by the hashes of whole blocks.
+    """What is found where a cache knows prefixes in whole blocks.
 
-    Equation: what all prompts have in common is found up to its last whole block; other prefixes end anywhere
-    in one, so (b - 1)/2 tokens of each are computed again. A tree of single tokens (b = 1) loses nothing.
+    Equation: a prefix of p tokens is found up to its last whole block, ``floor(p / b) b``, where p is stated
+    or is what all prompts have in common; other prefixes end anywhere in a block, so (b - 1)/2 tokens of each
+    are computed again. A tree of single tokens (b = 1) loses nothing.
     Source: vLLM documentation, automatic prefix caching; SGLang paper (Zheng et al., 2024), RadixAttention.
     """
     if block_tokens == 1:
         return reuse
-    always = np.floor(reuse.always_tokens / block_tokens) * block_tokens
-    ends = np.maximum(reuse.found_tokens - (block_tokens - 1) / 2.0, always)
+    always = whole_blocks(reuse.always_tokens, block_tokens)
+    if reuse.prefix_tokens:
+        kept = float(whole_blocks(reuse.prefix_tokens, block_tokens)) / reuse.prefix_tokens
+        found = reuse.found_tokens * kept
+    else:
+        ends = np.maximum(reuse.found_tokens - (block_tokens - 1) / 2.0, always)
+        found = np.where(reuse.found_tokens > reuse.always_tokens, ends, always)
     return replace(
         reuse,
         always_tokens=always,
-        found_tokens=np.where(reuse.found_tokens > reuse.always_tokens, ends, always),
-        shared_tokens=float(np.floor(reuse.shared_tokens / block_tokens) * block_tokens),
+        found_tokens=found,
+        shared_tokens=float(whole_blocks(reuse.shared_tokens, block_tokens)),
+        match_tokens=block_tokens,
     )
+
+
+def whole_blocks(tokens: FloatArray | float, block_tokens: int) -> FloatArray:
+    """Tokens of a beginning that fill whole blocks."""
+    return np.asarray(np.floor(np.asarray(tokens) / block_tokens) * block_tokens)
 
 
 def shares(cache: PrefixCache | None, default_share: float, known: bool) -> tuple[float, ...]:

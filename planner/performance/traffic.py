@@ -65,7 +65,7 @@ def traffic(
         tokens_per_image: prompt tokens that one image becomes.
         longest_fraction: quantile of prompt + answer that the longest planned request has.
         cache_share: blocks kept for prefixes beyond those of active requests, where the problem does not say.
-        block_tokens: of the KV cache; prefixes are found in whole blocks.
+        block_tokens: prefixes are found in whole pieces of so many tokens.
     """
     cut = Trimmed.of(workload.trim)
     image_tokens = float(workload.images.per_request) * tokens_per_image if workload.images else 0.0

@@ -17,8 +17,8 @@ def reuse_section(plan: Plan) -> RenderableType | None:
     lines = [_sessions(taken) for taken in plan.sessions]
     for pool in plan.pools:
         if pool.reuse is not None:
-            block = pool.kv_cache.block_tokens if pool.kv_cache is not None else 1
-            lines.append(f"{pool.id}: {' '.join([*_pool(pool.reuse), *_blocks(pool.reuse, block)])}")
+            matched = _matched(pool.reuse, pool.workload in {taken.workload for taken in plan.sessions})
+            lines.append(f"{pool.id}: {' '.join([*_pool(pool.reuse), *matched])}")
     return section("KV used again", bullets(lines)) if lines else None
 
 
@@ -35,14 +35,21 @@ def _sessions(taken: SessionsTaken) -> str:
     )
 
 
-def _blocks(reuse: PoolReuse, block_tokens: int) -> list[str]:
-    """What matching whole blocks loses."""
-    if reuse.hit <= 0.0 or block_tokens == 1:
+def _matched(reuse: PoolReuse, sessions: bool) -> list[str]:
+    """How prefixes are known again, and what whole blocks lose."""
+    if reuse.hit <= 0.0 or reuse.matching is None:
         return []
-    lost = numbers.significant((block_tokens - 1) / 2)
-    return [
-        f"Prefixes are found in whole blocks of {block_tokens} tokens: {lost} of each are computed again."
-    ]
+    if reuse.match_tokens == 1:
+        return ["Prefixes are found to the token (radix tree)."]
+    lost = f"{numbers.significant((reuse.match_tokens - 1) / 2)} of each"
+    stated = f"{numbers.count(reuse.prefix_tokens, 'token')}, {reuse.prefix_found_tokens:,.0f} are found"
+    text = f"{lost} are computed again"
+    if reuse.prefix_tokens:
+        text = f"of {stated}"
+    if reuse.prefix_tokens and sessions:
+        text = f"of the shared {stated}, and {lost} that ends elsewhere are computed again"
+    how = {"hash": "hash", "radix": "radix tree"}[reuse.matching]
+    return [f"Prefixes are found in whole blocks of {reuse.match_tokens} tokens ({how}): {text}."]
 
 
 def _pool(reuse: PoolReuse) -> list[str]:

@@ -149,6 +149,16 @@ class EngineHandOver(Noun):
     source: Source
 
 
+class EnginePrefixCache(Noun):
+    """How an engine knows the beginning of a prompt again."""
+
+    matching: Literal["hash", "radix"]
+    """By the hashes of whole blocks, or by walking a tree of what is held."""
+    partial_blocks: bool = False
+    """A block that matches in part is copied and used as far as it does."""
+    source: Source
+
+
 class EngineStartup(Noun):
     """Parts of a cold start that do not depend on the model's size."""
 
@@ -179,8 +189,23 @@ class Engine(CatalogEntry):
     memory: EngineMemory
     limits: EngineLimits
     supports: EngineSupport
+    prefix_cache: EnginePrefixCache | None = None
+    """None: whole blocks by their hashes, which finds least."""
     hand_over: EngineHandOver | None = None
     """None: prompts and answers cannot be served apart."""
     startup: EngineStartup
     generations: tuple[EngineGeneration, ...] = ()
     """Before the present one, oldest first."""
+
+    @property
+    def match_tokens(self) -> int:
+        """Tokens in the smallest piece of a prefix that is found again."""
+        partial = self.prefix_cache is not None and self.prefix_cache.partial_blocks
+        return 1 if partial else int(self.memory.kv_block_tokens)
+
+    def with_blocks_of(self, tokens: int | None) -> Engine:
+        """The engine told to use KV blocks of so many tokens; None: of its own."""
+        if tokens in (None, self.memory.kv_block_tokens):
+            return self
+        memory = self.memory.model_copy(update={"kv_block_tokens": tokens})
+        return self.model_copy(update={"memory": memory})

@@ -237,6 +237,9 @@ class Workload(Noun):
     engine: str | Annotated[tuple[str, ...], Field(min_length=1)] = "vllm"
     """Serving engine, by catalog id or alias, or several to choose one from; ``naive`` is a stack to compare
     with."""
+    kv_block_tokens: Annotated[int, Field(ge=1, le=4096, strict=True)] | None = None
+    """Tokens of a block (page) of the KV cache: larger ones leave more of the last block of a request empty,
+    and find less of a prefix. Default: the engine's own."""
     speculation: Speculation | tuple[Speculation, ...] | None = None
     """Speculative decoding that the search may use: one kind of drafts, or several to choose from."""
     experts: Experts | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from planner.schema.base import Noun
 from planner.schema.reuse import Routing, Tier
 
@@ -37,6 +39,14 @@ class PoolReuse(Noun):
     """To fetch what such a request needs on average, alone on the link …"""
     compute_s: float | None = None
     """… and to compute it again instead."""
+    matching: Literal["hash", "radix"] | None = None
+    """How the engine knows prefixes again; null where nothing is reused …"""
+    match_tokens: int = 1
+    """… in whole pieces of so many tokens."""
+    prefix_tokens: float = 0.0
+    """Length of each prefix, or of what all sessions begin with, where it is stated …"""
+    prefix_found_tokens: float = 0.0
+    """… and what of it is found."""
     sets_aside: bool = False
     """Running requests that do not fit wait outside the GPU instead of being computed again."""
 

@@ -43,6 +43,10 @@ class Reuse:
     """All entries together in 16 bits, where it is stated so; else 0."""
     shared_tokens: float = 0.0
     """Tokens at the start that all entries have in common."""
+    prefix_tokens: float = 0.0
+    """Length of every prefix, where it is stated; else 0."""
+    match_tokens: int = 1
+    """Prefixes are found in whole pieces of so many tokens."""
 
 
 @dataclass(frozen=True, eq=False)

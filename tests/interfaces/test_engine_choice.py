@@ -123,6 +123,10 @@ def test_no_engine_keeps_an_impossible_limit(asked):
             'workloads.chat.engine.1: found "sglng", expected an engine of the catalog. Maybe "sglang"?',
         ),
         (("vllm", "vllm"), "expected each engine once"),
+        (
+            ("trtllm", "vllm", "tensorrt-llm"),
+            'engine.2: found "tensorrt-llm", another name of "trtllm", expected each engine once',
+        ),
         ((), "workloads.chat.engine: found an empty list"),
     ],
 )
@@ -155,15 +159,76 @@ def test_two_workloads_may_run_on_two_engines(capsys, tmp_path):
     assert [set(one["engines"]) for one in plan["engines"]] == [{"chat"}, {"chat"}]
 
 
-def test_prefixes_are_found_in_the_blocks_of_the_engine(asked):
-    """vLLM hashes blocks of 16 tokens, SGLang's tree knows single ones: it finds a little more."""
-    cache = {"hit": "60 %", "prefixes": 20, "prefix_tokens": 600}
-    hits = {}
-    for engine in ("vllm", "sglang"):
-        _, out, _ = asked("plan", engine=engine, prefix_cache=cache)
-        assert ("Prefixes are found in whole blocks of 16 tokens" in " ".join(out.split())) == (
-            engine == "vllm"
-        )
-        plan = planned(asked, engine=engine, prefix_cache=cache)
-        hits[engine] = max(pool["reuse"]["hit"] for pool in plan["pools"])
-    assert 0.98 * hits["sglang"] < hits["vllm"] < hits["sglang"]
+@pytest.mark.parametrize(
+    ("engine", "blocks", "matching", "found", "words"),
+    [
+        ("vllm", None, "hash", 1024, "whole blocks of 16 tokens (hash): of 1,030 tokens, 1,024 are found"),
+        ("vllm", 256, "hash", 1024, "whole blocks of 256 tokens (hash): of 1,030 tokens, 1,024 are found"),
+        ("sglang", None, "radix", 1030, "Prefixes are found to the token (radix tree)"),
+        ("sglang", 64, "radix", 1024, "whole blocks of 64 tokens (radix tree)"),
+        ("tensorrt-llm", None, "radix", 1030, "Prefixes are found to the token (radix tree)"),
+        ("tensorrt-llm", 128, "radix", 1030, "Prefixes are found to the token (radix tree)"),
+    ],
+)
+def test_a_stated_prefix_is_found_as_the_engine_matches(
+    asked, tmp_path, engine, blocks, matching, found, words
+):
+    """Hashes know whole blocks; a tree single tokens, or whole pages; TensorRT-LLM copies part of a block."""
+    cache = {"hit": "50 %", "prefixes": 20, "prefix_tokens": 1030}
+    changes = {"engine": engine, "prefix_cache": cache, "kv_block_tokens": blocks}
+    _, out, _ = asked("plan", "--out", str(tmp_path / "plan.json"), **changes)
+    assert words in " ".join(out.split())
+    (pool,) = json.loads((tmp_path / "plan.json").read_text())["pools"]
+    reuse = pool["reuse"]
+    assert (reuse["matching"], reuse["prefix_found_tokens"]) == (matching, found)
+    assert reuse["hit"] == pytest.approx(0.5 * found / 1030)
+
+
+def test_a_prefix_shorter_than_a_block_is_not_found(asked):
+    cache = {"hit": "10 %", "prefixes": 20, "prefix_tokens": 100}
+    hits = []
+    for blocks in (None, 128):
+        plan = planned(asked, engine="vllm", prefix_cache=cache, kv_block_tokens=blocks)
+        hits.append(max(pool["reuse"]["hit"] for pool in plan["pools"]))
+    assert hits == [pytest.approx(0.1 * 96 / 100), 0.0]
+
+
+def test_what_sessions_share_and_what_they_do_not(asked):
+    sessions = {
+        "per_hour": 3600,
+        "turns": 5,
+        "growth": 300,
+        "think_time": "20 s",
+        "first_input": 1500,
+        "output": 200,
+        "shared_input": 1030,
+    }
+    _, out, _ = asked("plan", engine="vllm", demand={"sessions": sessions}, lengths=None)
+    told = " ".join(out.split())
+    assert "of the shared 1,030 tokens, 1,024 are found, and 7.50 of each that ends elsewhere" in told
+
+
+def test_larger_blocks_waste_more_and_hold_fewer(asked):
+    waste, batches = [], []
+    for blocks in (None, 256):
+        plan = planned(asked, engine="vllm", kv_block_tokens=blocks, demand={"peak_rps": 3})
+        (pool,) = plan["pools"]
+        waste.append(pool["kv_cache"]["block_waste"])
+        batches.append(pool["kv_cache"]["max_concurrency"])
+        assert pool["kv_cache"]["block_tokens"] == (blocks or 16)
+    assert waste[1] > 10 * waste[0]
+    assert batches[1] < batches[0]
+
+
+@pytest.mark.parametrize(
+    ("engine", "blocks", "told"),
+    [
+        ("vllm", 0, "kv_block_tokens: found 0, expected a number of at least 1"),
+        ("vllm", "16 tokens", "kv_block_tokens: found"),
+        ("naive", 16, "kv_block_tokens: found kv_block_tokens with naive"),
+    ],
+)
+def test_impossible_blocks_are_refused(asked, engine, blocks, told):
+    code, _, err = asked("plan", engine=engine, kv_block_tokens=blocks)
+    assert code == 2
+    assert told in " ".join(err.split())

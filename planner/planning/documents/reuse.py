@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from planner.performance.kv_ways import Outside, outside
 from planner.performance.memory_fit import MemoryFit
 from planner.performance.replica import replicas
+from planner.performance.reuse import whole_blocks
+from planner.performance.traffic import Trimmed
 from planner.planning.workload.case import Case, Evaluated
 from planner.schema.choice import Option
 from planner.schema.plan import Pool
@@ -33,7 +36,8 @@ def pool_reuse(part: Evaluated, index: int, fit: MemoryFit, option: Option) -> P
         share = float(fit.need.cache_share)
         room = float(fit.account.kv_cache_bytes[index]) * share / (1.0 + share)
         hit = traffic.cached_fraction
-        return PoolReuse(routing="round-robin", hit=hit, held=0.0, cache_share=share, cache_bytes=room)
+        found = PoolReuse(routing="round-robin", hit=hit, held=0.0, cache_share=share, cache_bytes=room)
+        return found.model_copy(update=_matching(case))
     if variants is None or (case.traffic.reuse is None and not variants.pauses[index]):
         return None
     share, fetched = float(variants.cache_share[index]), float(variants.fetched_fraction[index])
@@ -62,7 +66,25 @@ def pool_reuse(part: Evaluated, index: int, fit: MemoryFit, option: Option) -> P
         fetch_s=fetch_s,
         compute_s=compute_s,
         sets_aside=bool(variants.pauses[index]),
+        **_matching(case),
     )
+
+
+def _matching(case: Case) -> dict[str, Any]:
+    """How prefixes are known again, and what of a stated one is found."""
+    if case.traffic.reuse is None:
+        return {}
+    known, piece, workload = case.engine.prefix_cache, case.engine.match_tokens, case.workload
+    cache, sessions = workload.prefix_cache, workload.demand.sessions
+    stated = float((cache.prefix_tokens if cache is not None else None) or 0)
+    if sessions is not None:
+        stated = float(sessions.shared_input) * Trimmed.of(workload.trim).scale
+    return {
+        "matching": "hash" if known is None else known.matching,
+        "match_tokens": piece,
+        "prefix_tokens": stated,
+        "prefix_found_tokens": float(whole_blocks(stated, piece)) if piece > 1 else stated,
+    }
 
 
 def _second(part: Evaluated, index: int) -> Outside:

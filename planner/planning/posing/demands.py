@@ -85,6 +85,7 @@ def _refuse_kept(workload: Workload, engine: Engine, path: str, where: str) -> N
         "demand.sessions": workload.demand.sessions,
         "kv_offload": workload.kv_offload,
         "kv_eviction": workload.kv_eviction,
+        "kv_block_tokens": workload.kv_block_tokens,
     }
     for key, stated in kept.items():
         if stated is not None:

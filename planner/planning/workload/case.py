@@ -125,6 +125,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     assert isinstance(workload.engine, str), "settings choose the engine"
     engine = catalog.engine(workload.engine)
     assert engine is not None, "the loader checks engine names"
+    engine = engine.with_blocks_of(workload.kv_block_tokens)
     workload = with_router(workload, problem.fleet)
     if engine.memory.contiguous:
         # Where the cache of a slot is one piece, no two of them share a prefix.
@@ -150,7 +151,7 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
         tokens_per_image,
         policy.longest_request_fraction,
         policy.prefix_cache_share,
-        engine.memory.kv_block_tokens,
+        engine.match_tokens,
     )
     if router in SCATTERING and traffic.arrival_scv_ratio < 1.0:
         # Even arrivals that are spread at random come to each replica unevenly.

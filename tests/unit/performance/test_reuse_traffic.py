@@ -224,6 +224,12 @@ def test_hashed_blocks_find_whole_blocks():
     assert in_blocks(found, 1) is found
 
 
+@pytest.mark.parametrize(("length", "found"), [(1030, 1024 / 1030), (1024, 1.0), (15, 0.0)])
+def test_stated_prefixes_end_where_they_are_said_to(length, found):
+    whole = dataclasses.replace(cached().reuse, prefix_tokens=float(length))
+    assert in_blocks(whole, 16).found_tokens == pytest.approx(whole.found_tokens * found)
+
+
 @pytest.mark.parametrize(("block", "less"), [(2, 1), (16, 2), (64, 16)])
 def test_larger_blocks_never_find_more(block, less):
     small, large = in_blocks(cached().reuse, less), in_blocks(cached().reuse, block)
