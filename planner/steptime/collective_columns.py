@@ -33,8 +33,8 @@ _EXCHANGE = ("exchange_bytes_per_s", "exchange_latency_s")
 def collective_columns(table: ConfigurationTable, columns: Columns) -> Columns:
     """Rates and times of the collectives of a stage; without measured numbers those of ``columns``.
 
-    Groups that leave their server talk over the network, which was not measured; and ranks of small domains
-    gather all tokens, for which the calibration has numbers of its own.
+    Groups that leave their server talk over the network, which was not measured; and up to eight
+    ranks gather all tokens, for which the calibration has numbers of its own.
     """
     found = dict(_found(table))
     launched = by_distinct([table.calibration, table.engine], launch_factor)[0]

@@ -17,7 +17,7 @@ from planner.steptime.interning import Interned, by_distinct
 
 Columns = dict[str, FloatArray]
 GATHERED_GPUS = 8
-"""In domains of a link up to this ranks gather the tokens of all; engines send them apart in larger ones."""
+"""Up to so many ranks gather the tokens of all; larger groups send them to the GPUs of their experts."""
 
 
 class ConfigurationTable:
@@ -53,9 +53,8 @@ class ConfigurationTable:
         self.leaves_server = self.spans_servers & (self.stage_gpus > self.node_gpus)
         """The GPUs of a stage are in several servers."""
         spread = (self.ep > 1) & (self.attention_dp > 1)
-        domain = np.where(self.fast_link > 0, self.accelerator.column(lambda a: a.link.domain), 1.0)
-        self.all_to_all = spread & (self.leaves_server | (domain > GATHERED_GPUS))
-        """Tokens are sent to the GPUs of their experts alone; in small domains every GPU gathers all."""
+        self.all_to_all = spread & (self.leaves_server | (self.stage_gpus > GATHERED_GPUS))
+        """Tokens are sent to the GPUs of their experts alone; smaller groups gather all on every GPU."""
 
     def recalibrated(self, calibration: Calibration) -> ConfigurationTable:
         """The same configurations, all under one calibration."""

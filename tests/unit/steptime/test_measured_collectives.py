@@ -74,23 +74,23 @@ EXCHANGED = {"start_us": 12.0, "start_us/combine": 16.0, "start_us/dispatch": 12
 IN_RACKS = {"hopper": WITH_LINK["hopper"] | {"exchange.nvlink": EXCHANGED | {"doubling_us": 3.0}}}
 
 
-def in_domain(gpus, operators=IN_RACKS):
-    link = AcceleratorLink(kind="nvlink", one_way="100 GB/s", domain=gpus, source="sample")
+def ranks_of_a_rack(ranks, operators=IN_RACKS):
+    link = AcceleratorLink(kind="nvlink", one_way="100 GB/s", domain=72, source="sample")
     accelerator = samples.accelerator(link=link)
-    return measured(samples.MOE, 0.5, operators, accelerator=accelerator, ep=4, attention_dp=4)
+    return measured(samples.MOE, 0.5, operators, accelerator=accelerator, ep=ranks, attention_dp=ranks)
 
 
-def test_experts_of_a_rack_are_reached_as_measured_whatever_the_ranks():
-    """Four ranks: starts of 12 and 16 us and one doubling of 3, half of them hidden by the engine."""
-    specs, gathered = in_domain(72), in_domain(8)
-    assert specs.exchange_latency_s[0] == pytest.approx(0.5 * (14e-6 + 3e-6))
+def test_experts_of_many_ranks_of_a_rack_are_reached_as_measured():
+    """Sixteen ranks: starts of 12 and 16 us and three doublings of 3, half of them hidden by the engine."""
+    specs, gathered = ranks_of_a_rack(16), ranks_of_a_rack(8)
+    assert specs.exchange_latency_s[0] == pytest.approx(0.5 * (14e-6 + 3 * 3e-6))
     assert specs.exchange_bytes_per_s[0] == pytest.approx(60e9)
     assert specs.all_to_all_token_bytes[0] > 0.0
     assert gathered.all_to_all_token_bytes[0] == 0.0
-    assert gathered.exchange_bytes_per_s[0] == in_domain(8, OPERATORS).exchange_bytes_per_s[0]
-    assert communication_s(specs, 4096.0) < communication_s(gathered, 4096.0)
+    assert gathered.exchange_bytes_per_s[0] == ranks_of_a_rack(8, OPERATORS).exchange_bytes_per_s[0]
+    assert communication_s(specs, 4096.0) < communication_s(ranks_of_a_rack(16, OPERATORS), 4096.0)
 
 
 def test_both_paths_agree_on_racks():
-    specs, load = in_domain(72), (64.0, 100.0, 9.0, 9.0, 1.0)
+    specs, load = ranks_of_a_rack(16), (64.0, 100.0, 9.0, 9.0, 1.0)
     assert total_step_s(specs, ZERO, *load)[0] == pytest.approx(step_time_s(specs, ZERO, *load).total_s[0])
