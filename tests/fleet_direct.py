@@ -238,7 +238,8 @@ class Direct:
                 s.Add(s.Sum(cost) <= float(budget.usd_per_h) * p.periods)
         for gpu in limits.must_use:
             s.Add(s.Sum([n for (_, o, _), n in self.n.items() if options[o].gpu == gpu]) >= 1)
-        s.Minimize(s.Sum({"cost": cost, "power": power, "gpus": gpus}[limits.objective]))
+        self.objective = s.Sum({"cost": cost, "power": power, "gpus": gpus}[limits.objective])
+        s.Minimize(self.objective)
 
     def _of_day(self, row):
         p, s, every = self.p, self.s, []
@@ -297,6 +298,24 @@ class Direct:
                     stood[key] = s.BoolVar("")
                 s.Add(n <= 60 * stood[key])
         return [list(stood.values())]
+
+    def simplest(self, tolerance, rows):
+        """Pools, changes and places of the simplest plan within a tolerance of the optimum."""
+        best = self.value()
+        if best is None:
+            return None
+        self.s.Add(self.objective <= best * (1 + tolerance) + 1e-7)
+        found = []
+        for row in rows:
+            every = []
+            for name in sorted({d.workload for d in self.p.demands}):
+                (terms,) = self._count(row, name)
+                every += terms
+            total = self.s.Sum(every)
+            self.s.Minimize(total)
+            found.append(round(self.value()))
+            self.s.Add(total <= found[-1])
+        return found
 
     def value(self):
         """The least objective; None where there is no plan."""

@@ -322,6 +322,25 @@ class Inputs(Noun):
     calibration: str
 
 
+class Simplicity(Noun):
+    """How simple the plan is within what `fleet.simplicity` lets it cost more than the optimum."""
+
+    pools: int
+    """Options in use at sites, over the day."""
+    changes: int
+    """Hours in which a workload has other layouts in use than in the hour before; the day is cyclic."""
+    places: int
+    """Providers and regions of every workload, summed; sites with owned GPUs alone are left out."""
+    optimum_usd_per_hour: float
+    costs_usd_per_hour: float
+    """More than the optimum, on average over the hours."""
+    optimum_pools: int
+    optimum_changes: int
+    proved: bool
+    """Nothing simpler is within the tolerance: fewer pools, then fewer changes, then fewer places."""
+    text: str = ""
+
+
 class Provenance(Noun):
     """What made the plan."""
 
@@ -358,6 +377,8 @@ class Plan(Noun):
     """From the bare need of the chosen layouts to the plan; empty for measured workers and without a plan."""
     cost_error: CostError | None = None
     """Null for measured workers and without a plan."""
+    simplicity: Simplicity | None = None
+    """Null where the plan is the optimum itself (`fleet.simplicity: 0 %`)."""
     mean_utilization: float | None
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""
