@@ -9,7 +9,9 @@ from fractions import Fraction
 HOURS_PER_MONTH = 730
 """The cloud's month: 8760 h / 12."""
 
-_COUNTED = ("GPUs", "replicas", "requests", "sequences", "servers", "tokens")
+_COUNTED = (
+    "GPUs", "changes", "hours", "layouts", "places", "replicas", "requests", "sequences", "servers", "tokens",
+)  # fmt: skip
 """Units that are nouns: one of them is singular."""
 _TIMES_S = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _SIZES_BYTES = (

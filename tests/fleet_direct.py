@@ -19,6 +19,7 @@ class Direct:
         self.api_usd = defaultdict(list)
         self.levels = {}
         self.day = {}
+        self.use = {}
         for t in range(problem.periods):
             for line in problem.lines:
                 units = self.s.IntVar(0, 10_000, "")
@@ -33,6 +34,8 @@ class Direct:
                 self._workload(name, t)
             self._balance(t)
         self._limits()
+        for row in problem.limits.day:
+            self._of_day(row)
         for group in {group for group, _ in self.day}:
             self.s.Add(self.s.Sum([one for (mine, _), one in self.day.items() if mine == group]) <= 1)
 
@@ -112,6 +115,7 @@ class Direct:
                 self.n[t, o.id, site] = n
             s.Add(s.Sum(list(places[o.id].values())) <= most * use[o.id])
             s.Add(s.Sum(list(places[o.id].values())) >= use[o.id])
+            self.use[t, o.id] = use[o.id]
         total = s.Sum([n for mine in places.values() for n in mine.values()])
         spares = d.spares.count
         least = max(d.min_replicas, spares if d.spares.kind == "replicas" else 0)
@@ -234,7 +238,84 @@ class Direct:
                 s.Add(s.Sum(cost) <= float(budget.usd_per_h) * p.periods)
         for gpu in limits.must_use:
             s.Add(s.Sum([n for (_, o, _), n in self.n.items() if options[o].gpu == gpu]) >= 1)
-        s.Minimize(s.Sum({"cost": cost, "power": power, "gpus": gpus}[limits.objective]))
+        self.objective = s.Sum({"cost": cost, "power": power, "gpus": gpus}[limits.objective])
+        s.Minimize(self.objective)
+
+    def _of_day(self, row):
+        p, s, every = self.p, self.s, []
+        for name in sorted({d.workload for d in p.demands} & {row.workload or d.workload for d in p.demands}):
+            counted = self._count(row, name)
+            if row.each:
+                for terms in counted:
+                    s.Add(s.Sum(terms) <= row.most)
+            else:
+                (terms,) = counted
+                every += terms
+        if not row.each:
+            s.Add(s.Sum(every) <= row.most)
+
+    def _count(self, row, name):  # noqa: C901 one sentence after the other
+        """Binaries of which no more than the limit may be 1; several lists where all of them count."""
+        p, s, span = self.p, self.s, range(self.p.periods)
+        options = [o for o in p.options if o.workload == name]
+        layouts = {}
+        for o in options:
+            layouts.setdefault((o.role, o.anywhere), []).append(o.id)
+        running = {}
+        for key, names in layouts.items():
+            for t in span:
+                running[key, t] = one = s.BoolVar("")
+                found = [self.use[t, n] for n in names if (t, n) in self.use]
+                s.Add(s.Sum(found) >= one)
+                for use in found:
+                    s.Add(one >= use)
+        if row.counts == "hours":
+            for key, t in running:
+                for later in range(min(row.most, p.periods)):
+                    begins = running[key, t] - running[key, t - 1 if t else p.periods - 1]
+                    s.Add(running[key, (t + later) % p.periods] >= begins)
+            return [[]] if row.each else []
+        if row.counts == "changes":
+            found = [s.BoolVar("") for _ in span]
+            for key in layouts:
+                for t in span:
+                    before = running[key, t - 1 if t else p.periods - 1]
+                    s.Add(found[t] >= running[key, t] - before)
+                    s.Add(found[t] >= before - running[key, t])
+            return [found]
+        if row.counts == "layouts":
+            ever = {key: s.BoolVar("") for key in layouts}
+            for (key, _), one in running.items():
+                s.Add(ever[key] >= one)
+            return [[one for (role, _), one in ever.items() if role in ("serve", other)]
+                    for other in ("prefill", "decode")]  # fmt: skip
+        ids = {o.id for o in options}
+        stood, named = {}, dict(row.sites)
+        for (_, o, site), n in self.n.items():
+            key = (o, site) if row.counts == "pools" else named.get(site)
+            if o in ids and key is not None:
+                if key not in stood:
+                    stood[key] = s.BoolVar("")
+                s.Add(n <= 60 * stood[key])
+        return [list(stood.values())]
+
+    def simplest(self, tolerance, rows):
+        """Pools, changes and places of the simplest plan within a tolerance of the optimum."""
+        best = self.value()
+        if best is None:
+            return None
+        self.s.Add(self.objective <= best * (1 + tolerance) + 1e-7)
+        found = []
+        for row in rows:
+            every = []
+            for name in sorted({d.workload for d in self.p.demands}):
+                (terms,) = self._count(row, name)
+                every += terms
+            total = self.s.Sum(every)
+            self.s.Minimize(total)
+            found.append(round(self.value()))
+            self.s.Add(total <= found[-1])
+        return found
 
     def value(self):
         """The least objective; None where there is no plan."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from planner.constraints.packing import Held, packed
 from planner.constraints.plan.changes import changed_gpus
+from planner.constraints.plan.day_usage import broken_day
 from planner.constraints.plan.registry import CHANGES, plan_rows
 from planner.constraints.plan.usage import Usage
 from planner.schema.fleet import FleetProblem, PeriodChoice, Site
@@ -74,6 +75,7 @@ def broken_limits(
             moved = changed_gpus(today, bought)
             if moved > most:
                 yield f"period {t}: {CHANGES.kind}: {moved} of {most}"
+    yield from broken_day(problem, periods)
     for line in problem.lines:
         if line.term == "reserved" and len({period.bought.get(line.id, 0) for period in periods}) > 1:
             yield f"reserved: {line.id} differs between periods"

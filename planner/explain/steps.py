@@ -10,7 +10,8 @@ from planner.explain.axis import Axis, Value
 
 _TENTH = Fraction(1, 10)
 _POINT = Fraction(1, 100)
-_OFF_WORDS = {"precision": ("as stated", "any format"), "service": ("served", "not served")}
+_OFF_WORDS = {"precision": ("as stated", "any format"), "service": ("served", "not served"),
+              "layouts": ("fixed", "by-hour"), "places": ("one place", "several places")}  # fmt: skip
 
 
 @dataclass(frozen=True)

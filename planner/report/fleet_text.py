@@ -36,6 +36,8 @@ def buy_over_hours(plan: Plan) -> str:
     taken = taken_words(plan, told)
     found = "" if plan.status == "optimal" else " found so far"
     aim = f"{OBJECTIVES_OF_HOURS[plan.objective.name]}{found}"
+    if costs_more(plan):
+        aim = f"the simplest fleet near {OBJECTIVES_OF_HOURS[plan.objective.name]}"
     cost = ""
     if plan.cost_usd_per_hour is not None:
         day = numbers.usd(plan.cost_usd_per_hour * HOURS_PER_DAY)
@@ -43,6 +45,11 @@ def buy_over_hours(plan: Plan) -> str:
     if not taken:
         return f"Rent no GPUs; {named_suppliers(plan)} for {cost}{aim}."
     return f"{taken} over {numbers.count(hours, 'hour')}: {cost}{aim}."
+
+
+def costs_more(plan: Plan) -> bool:
+    """The plan is simpler than the optimum, and dearer."""
+    return plan.simplicity is not None and plan.simplicity.costs_usd_per_hour > 0
 
 
 def named_suppliers(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.hours import has_hours
-from planner.report.fleet_text import buy_over_hours, named_suppliers
+from planner.report.fleet_text import buy_over_hours, costs_more, named_suppliers
 from planner.report.taken_text import taken_words
 from planner.schema.plan import Objective, Plan
 
@@ -45,9 +45,16 @@ def headline(plan: Plan) -> list[RenderableType]:
             Text(f"{plan.problem}: stopped before there was an answer", style="bold yellow"),
             Text("Neither a plan nor a proof that none exists. Maybe more time: --time-limit S."),
         ]
-    title = f"{plan.problem}: {plan.status}, {proof(plan.objective, plan.status == 'optimal')}"
-    style = "bold green" if plan.status == "optimal" else "bold yellow"
-    return [Text(title, style=style), Text(_buy(plan))]
+    proved = plan.status == "optimal"
+    title = f"{plan.problem}: {plan.status}, {proof(plan.objective, proved)}"
+    if proved and costs_more(plan):
+        title = f"{plan.problem}: {plan.status}, proved: nothing simpler exists this near the proved optimum"
+    style = "bold green" if proved else "bold yellow"
+    lines: list[RenderableType] = [Text(title, style=style), Text(_buy(plan))]
+    if plan.simplicity is not None:
+        open_ = "" if plan.simplicity.proved else "; whether there is a simpler one is not proved"
+        lines.append(Text(f"{plan.simplicity.text}{open_}."))
+    return lines
 
 
 def _buy(plan: Plan) -> str:

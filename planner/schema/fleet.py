@@ -25,7 +25,7 @@ from planner.schema.choice import (
     Status,
     Way,
 )
-from planner.schema.limit_rows import LimitRow
+from planner.schema.limit_rows import DayRow, LimitRow
 from planner.schema.supply_lines import Host as Host
 from planner.schema.supply_lines import Line as Line
 from planner.schema.supply_lines import Site as Site
@@ -132,6 +132,8 @@ class FleetLimits:
     objective: Objective = "cost"
     must_use: tuple[str, ...] = ()
     """GPU types of which at least one replica is in use in some period."""
+    day: tuple[DayRow, ...] = ()
+    """Limits on the layouts of the whole day."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ class FleetProblem:
         match     sum of y over prefill options of a place = the same over its decode options, per bucket
 
     also after every loss that spares must survive; and only pairs of one place have to fit each other.
+    Limits on the layouts of the day (`DayRow`) tie the periods of a workload to one another.
+
     Besides that spares, limits, couplings and ways (as in `ChoiceProblem`, in each period on its own), and
     the layouts that ``mix: false`` holds over all periods.
     """
@@ -184,6 +188,10 @@ class FleetProblem:
     def one_layout(self, workload: str) -> bool:
         """Several periods, and one way of serving for all of them, with pools that do not change options."""
         return self.periods > 1 and any(not d.mix for d in self.demands if d.workload == workload)
+
+    def day_rows(self, workload: str) -> tuple[DayRow, ...]:
+        """The limits that a workload's layouts of the whole day must keep."""
+        return tuple(row for row in self.limits.day if row.of(workload))
 
     def sites_of(self, option: Option) -> tuple[Site, ...]:
         """Sites with GPUs of the option's host that its place and residency allow, in a fixed order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from planner.schema.choice import Option
 from planner.schema.supply_lines import Line, Site
@@ -61,6 +62,55 @@ class LimitRow:
     def of_money(self) -> bool:
         """Only money counts."""
         return self.money and self.gpus is None and self.replicas is None and self.part_of is None
+
+
+DayCount = Literal["layouts", "changes", "hours", "places", "pools"]
+"""What a `DayRow` counts. A layout is a configuration of replicas (`Option.anywhere`) of one workload and
+role, in use in every hour in which it has a replica; a pool is a layout at one site.
+
+    layouts  in use over the day: those of ``serve`` and the larger number of ``prefill`` and ``decode``
+    changes  hours (cyclic) in which other layouts of the workload are in use than in the hour before
+    hours    in which the shortest-lived layout is in use without a break; a layout of all hours lives on
+    places   providers and regions at which replicas stand
+    pools    options in use at sites
+"""
+
+
+@dataclass(frozen=True)
+class DayRow:
+    """A limit on the layouts of a whole day: what is counted is at most ``most`` (``hours``: at least)."""
+
+    id: str
+    kind: str
+    title: str
+    unit: str
+    most: int
+    counts: DayCount
+    workload: str = ""
+    """Of this workload; empty: of every one."""
+    each: bool = True
+    """Every workload on its own; False: the sum over all."""
+    sites: tuple[tuple[Site, str], ...] = ()
+    """The place that each site is part of, for ``places``; sites that are not named count nowhere."""
+    grantable: bool = True
+    switch: bool = False
+    """A yes or no: it has no other value."""
+    path: str | None = None
+    """Where the problem states it, in the form of ``--set``."""
+
+    @property
+    def falls(self) -> bool:
+        """Loosening makes the value smaller."""
+        return self.counts == "hours"
+
+    @property
+    def in_order(self) -> bool:
+        """The order of the hours matters to it."""
+        return self.counts in ("changes", "hours")
+
+    def of(self, workload: str) -> bool:
+        """It is about this workload."""
+        return self.workload in ("", workload)
 
 
 @dataclass(frozen=True)

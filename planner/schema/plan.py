@@ -352,6 +352,25 @@ class Inputs(Noun):
     calibration: str
 
 
+class Simplicity(Noun):
+    """How simple the plan is within what `fleet.simplicity` lets it cost more than the optimum."""
+
+    pools: int
+    """Options in use at sites, over the day."""
+    changes: int
+    """Hours in which a workload has other layouts in use than in the hour before; the day is cyclic."""
+    places: int
+    """Providers and regions of every workload, summed; sites with owned GPUs alone are left out."""
+    optimum_usd_per_hour: float
+    costs_usd_per_hour: float
+    """More than the optimum, on average over the hours."""
+    optimum_pools: int
+    optimum_changes: int
+    proved: bool
+    """Nothing simpler is within the tolerance: fewer pools, then fewer changes, then fewer places."""
+    text: str = ""
+
+
 class Provenance(Noun):
     """What made the plan."""
 
@@ -394,6 +413,8 @@ class Plan(Noun):
     """Of every line of the supply that the plan buys from."""
     prices_as_of: str | None = None
     """The day against which prices are old: ``--as-of``, else that of the catalog's newest price list."""
+    simplicity: Simplicity | None = None
+    """Null where the plan is the optimum itself (`fleet.simplicity: 0 %`)."""
     mean_utilization: float | None
     gpus: dict[str, int] = {}
     """GPUs bought by type, idle ones included."""

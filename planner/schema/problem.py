@@ -367,6 +367,24 @@ class Fleet(Noun):
     Default: no limit."""
     max_replicas: Count | None = None
     """Replicas of all workloads in a period at most, prefill and decode counted. Default: no limit."""
+    simplicity: Share | None = None
+    """Part of the optimum that the plan may cost more for fewer pools, then fewer changes of layouts over the
+    day, then fewer places. Default: 2 % over several hours, else and with a table of workers 0 %, the optimum
+    itself."""
+    max_layouts_per_workload: Positive | None = None
+    """Layouts (configurations of replicas) of a workload over the day at most; a prefill and a decode layout
+    count as one. Default: no limit."""
+    max_changes_per_day: Count | None = None
+    """Hours at most in which other layouts of a workload are in use than in the hour before, summed over the
+    workloads; the day is cyclic. More or fewer replicas of a layout are no change. Default: no limit."""
+    layouts: Literal["fixed", "by-hour"] | None = None
+    """``fixed``: the same layouts of a workload are in use in all hours. Default: by-hour."""
+    min_layout_hours: Positive | None = None
+    """Hours in a row that a layout is in use at least. Default: no limit; over several hours without a table
+    of workers 3, if a plan within ``simplicity`` keeps that."""
+    mix_places: bool | None = None
+    """False: the replicas of a workload stand with one provider and in one region; owned GPUs never count as
+    a second place, and spares by zone or provider may stand elsewhere. Default: true."""
     max_co2_kg_per_day: Annotated[Exact, Field(ge=0, le=1_000_000_000)] | None = None
     """Carbon dioxide of all replicas at rated power on average over the periods, by the grid of each region;
     GPUs of unknown power are left out. Default: no limit."""

@@ -20,4 +20,5 @@ def in_the_way(problem: FleetProblem) -> tuple[str, ...]:
     limits = problem.limits
     ids = [row.id for row in in_order(limits.rows) if row.grantable]
     ids += [CHANGES.kind] if limits.changes is not None else []
+    ids += [row.id for row in limits.day if row.grantable]
     return tuple(dict.fromkeys([*ids, *(f"must-use:{gpu}" for gpu in limits.must_use)]))

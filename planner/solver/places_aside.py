@@ -32,6 +32,8 @@ def anywhere(problem: FleetProblem) -> FleetProblem:
         options=tuple(replace(option, place="") for option in problem.options),
         couplings=tuple(one for one in problem.couplings if one.workload not in placed),
         places={},
+        # One layout has a name at every place, and would count as several.
+        limits=replace(problem.limits, day=()),
     )
 
 

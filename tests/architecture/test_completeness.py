@@ -15,8 +15,19 @@ from planner.loaders.rules import load_planning_rules
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in Path(planner.constraints.__path__[0]).glob("*.py"))
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-PLAN_UNITS = {"GPUs", "replicas", "USD/h", "W", "fraction", "kg CO2/day"}
-PLAN_PARTS = {"limit", "of_line", "registry", "usage"}
+PLAN_UNITS = {
+    "GPUs",
+    "replicas",
+    "USD/h",
+    "W",
+    "fraction",
+    "kg CO2/day",
+    "layouts",
+    "changes",
+    "hours",
+    "places",
+}
+PLAN_PARTS = {"day_limit", "day_usage", "limit", "of_line", "registry", "usage"}
 """Modules that limits of plans are made of."""
 UNITS = {"", "B", "s", "tokens", "GPUs", "USD/h", "fraction"}
 

@@ -8,18 +8,24 @@ from fractions import Fraction
 
 from planner.constraints.plan.budget import Budget
 from planner.constraints.plan.changes import ChangesLimit
+from planner.constraints.plan.day_limit import DayLimit
+from planner.constraints.plan.fixed_layouts import FixedLayouts
 from planner.constraints.plan.limit import LinearLimit, PlanLimit, Stated
+from planner.constraints.plan.max_changes_per_day import MaxChangesPerDay
 from planner.constraints.plan.max_co2 import MaxCo2
 from planner.constraints.plan.max_gpus import MaxGpus
+from planner.constraints.plan.max_layouts import MaxLayouts
 from planner.constraints.plan.max_replicas import MaxReplicas
+from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.constraints.plan.of_line import LineLimit
+from planner.constraints.plan.places import Places
 from planner.constraints.plan.power import Power
 from planner.constraints.plan.quota import Quota
 from planner.constraints.plan.share import Share
 from planner.constraints.plan.stock import Stock
 from planner.constraints.plan.supply import Supply
 from planner.schema.fleet import FleetProblem
-from planner.schema.limit_rows import LimitRow
+from planner.schema.limit_rows import DayRow, LimitRow
 from planner.schema.problem import Fleet, Problem
 
 LINEAR_LIMITS: tuple[LinearLimit, ...] = (
@@ -34,7 +40,14 @@ LINEAR_LIMITS: tuple[LinearLimit, ...] = (
     Share(),
 )
 CHANGES = ChangesLimit()
-PLAN_LIMITS: tuple[PlanLimit, ...] = (*LINEAR_LIMITS, CHANGES)
+DAY_LIMITS: tuple[DayLimit, ...] = (
+    MaxLayouts(),
+    MaxChangesPerDay(),
+    FixedLayouts(),
+    Places(),
+    MinLayoutHours(),
+)
+PLAN_LIMITS: tuple[PlanLimit, ...] = (*LINEAR_LIMITS, CHANGES, *DAY_LIMITS)
 BY_KIND = {limit.kind: limit for limit in PLAN_LIMITS}
 BY_POWER = frozenset(limit.kind for limit in PLAN_LIMITS if limit.by_power)
 _RANK = {limit.kind: rank for rank, limit in enumerate(PLAN_LIMITS)}
@@ -43,6 +56,11 @@ _RANK = {limit.kind: rank for rank, limit in enumerate(PLAN_LIMITS)}
 def stated_rows(stated: Stated) -> tuple[LimitRow, ...]:
     """The rows that a problem asks for."""
     return tuple(row for limit in LINEAR_LIMITS for row in limit.rows(stated))
+
+
+def stated_day(stated: Stated) -> tuple[DayRow, ...]:
+    """The limits on the whole day that a problem asks for."""
+    return tuple(row for limit in DAY_LIMITS for row in limit.rows(stated))
 
 
 def plan_rows(question: FleetProblem) -> tuple[LimitRow, ...]:

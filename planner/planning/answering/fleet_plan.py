@@ -10,6 +10,7 @@ from functools import partial
 from planner.candidates.market import find_id
 from planner.errors import InputError
 from planner.planning.answering.answer import Answered, FleetAnswer
+from planner.planning.answering.calm import tolerance_of, with_calm
 from planner.planning.answering.class_mixes import settled
 from planner.planning.answering.engines_tried import engines_tried
 from planner.planning.answering.modes import mode_choices
@@ -46,8 +47,13 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
     Raises:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
-    found = answer_fleet(study, problem, run)
-    return told_in_any_case(run, lambda: told_plan(study, found, run))
+    calm = bool(tolerance_of(problem))
+    found, simplicity = answer_fleet(study, problem, run.part(2) if calm else run), None
+    if calm:
+        with run.step("simplify", "looking for the simplest plan within the tolerance"):
+            found, simplicity = with_calm(found, run)
+    plan = told_in_any_case(run, lambda: told_plan(study, found, run))
+    return plan.model_copy(update={"simplicity": simplicity})
 
 
 def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:

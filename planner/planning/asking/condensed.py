@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from planner.constraints.fleet_check import FleetBill, bill
 from planner.constraints.plan.changes import changed_gpus
+from planner.constraints.plan.day_usage import day_usage
 from planner.constraints.plan.registry import BY_POWER, CHANGES, plan_rows
 from planner.constraints.plan.usage import Usage
 from planner.schema.choice import Choice
@@ -51,12 +52,14 @@ def _taken(
     """The least that each limit of the plan has to allow for what was chosen; moved limits as they were."""
     usage = Usage(question, answer.periods, (period.usd for period in total.periods))
     own = {row.id: row for row in plan_rows(question)}
-    changes = question.limits.changes
+    changes, day = question.limits.changes, day_usage(question, answer.periods)
     for limit in limits:
         # Without a limit on power other accelerators serve too, of which nobody knows what they count.
         row = own.get(limit.id, None if limit.kind in BY_POWER else limit.row)
         if row is not None:
             yield limit.id, usage.of(row)
+        elif limit.id in day and limit.value is not None:
+            yield limit.id, Fraction(day[limit.id])
         elif limit.kind == CHANGES.kind and changes is not None:
             moved = (changed_gpus(changes.today_gpus, period.gpus) for period in total.periods)
             yield limit.id, Fraction(max(moved))

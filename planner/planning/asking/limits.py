@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from planner.constraints.plan.registry import CHANGES, plan_rows
 from planner.schema.fleet import FleetDemand, FleetProblem, Line
-from planner.schema.limit_rows import LimitRow
+from planner.schema.limit_rows import DayRow, LimitRow
 from planner.schema.problem import Problem
 from planner.schema.reasons import LimitKind, NamedLimit
 from planner.solver.serving_modes import barred_ways
@@ -61,7 +61,25 @@ def _of_plan(question: FleetProblem) -> Iterator[NamedLimit]:
         step = _next_unit(question.lines, changes.most)
         yield NamedLimit(CHANGES.kind, CHANGES.kind, CHANGES.title, CHANGES.unit, Fraction(changes.most),
                          whole=True, step=step, path=CHANGES.path)  # fmt: skip
-    yield from (limit for limit in named if not limit.grantable)
+    # With one period there is nothing that could change or end.
+    day = [_of_day(row) for row in question.limits.day if question.periods > 1 or not row.in_order]
+    yield from (limit for limit in day if limit.grantable)
+    yield from (limit for limit in (*named, *day) if not limit.grantable)
+
+
+def _of_day(row: DayRow) -> NamedLimit:
+    return NamedLimit(
+        row.id,
+        row.kind,
+        row.title,
+        row.unit,
+        None if row.switch else Fraction(row.most),
+        grantable=row.grantable,
+        falls=row.falls,
+        whole=not row.switch,
+        most=_ONE if row.falls else None,
+        path=row.path,
+    )
 
 
 def _named(question: FleetProblem, row: LimitRow) -> NamedLimit:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from planner.constraints.fleet_check import FleetBill, bill
 from planner.constraints.plan.changes import changed_gpus
+from planner.constraints.plan.day_usage import day_usage
 from planner.constraints.plan.registry import CHANGES, plan_rows
 from planner.constraints.plan.usage import Usage
 from planner.planning.documents.service_slack import limit_state
@@ -23,7 +24,7 @@ def fleet_states(problem: FleetProblem, choice: FleetChoice) -> list[ConstraintS
         value = usage.of(row)
         if row.grantable or value:
             states.append(limit_state(row.id, value, row.most, row.unit, _step(problem, row, usage)))
-    return [*states, *_changes(problem, paid)]
+    return [*states, *_changes(problem, paid), *_day(problem, choice)]
 
 
 def _step(problem: FleetProblem, row: LimitRow, usage: Usage) -> Fraction | int:
@@ -46,3 +47,17 @@ def _changes(problem: FleetProblem, paid: FleetBill) -> list[ConstraintState]:
         return []
     moved = max(changed_gpus(changes.today_gpus, period.gpus) for period in paid.periods)
     return [limit_state(CHANGES.kind, Fraction(moved), Fraction(changes.most), CHANGES.unit, 1)]
+
+
+def _day(problem: FleetProblem, choice: FleetChoice) -> list[ConstraintState]:
+    """Limits on the layouts of the day; lives count down from the hours of the day."""
+    used = day_usage(problem, choice.periods)
+    states = []
+    for row in problem.limits.day:
+        if problem.periods > 1 or not row.in_order:
+            state = limit_state(row.id, Fraction(used[row.id]), Fraction(row.most), row.unit, 1)
+            if row.falls:
+                slack = used[row.id] - row.most
+                state = state.model_copy(update={"slack": float(slack), "binding": slack <= 0})
+            states.append(state)
+    return states

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from planner.constraints.plan.limit import Stated
-from planner.constraints.plan.registry import stated_rows
+from planner.constraints.plan.registry import stated_day, stated_rows
 from planner.errors import Fault, InputError
 from planner.planning.posing.hours import deferrable, factors, periods_of
 from planner.planning.posing.market import hosts_of, lines_of, starts_of, supply_of
@@ -77,6 +77,7 @@ def fleet_question(
     limits, changes = question.limits, None
     if problem.fleet.max_changes is not None:
         changes = Changes(dict(today_gpus or {}), problem.fleet.max_changes)
+    stated = Stated(problem, lines, limits.stock_gpus, catalog)
     found = FleetProblem(
         periods=periods,
         options=options,
@@ -84,10 +85,11 @@ def fleet_question(
         lines=lines,
         demands=demands,
         limits=FleetLimits(
-            rows=stated_rows(Stated(problem, lines, limits.stock_gpus, catalog)),
+            rows=stated_rows(stated),
             changes=changes,
             objective=limits.objective,
             must_use=limits.must_use,
+            day=stated_day(stated),
         ),
         couplings=question.couplings,
         apis=tuple(apis),

@@ -25,7 +25,12 @@ def in_order(problem: FleetProblem) -> FleetProblem:
         couplings=tuple(sorted(problem.couplings, key=lambda one: one.workload)),
         apis=tuple(sorted(problem.apis, key=lambda one: one.id)),
         starts=tuple(sorted(problem.starts, key=lambda one: (one.lines, one.usd_per_gpu))),
-        limits=replace(limits, rows=rows_in_order(limits.rows), must_use=tuple(sorted(limits.must_use))),
+        limits=replace(
+            limits,
+            rows=rows_in_order(limits.rows),
+            must_use=tuple(sorted(limits.must_use)),
+            day=tuple(sorted(limits.day, key=lambda row: row.id)),
+        ),
     )
 
 
@@ -34,8 +39,8 @@ class Distinct:
     """The periods that differ in their demand, and how many periods each stands for.
 
     Equal periods have an equal best plan wherever nothing ties them to their neighbours or asks for
-    something only once a day: no start charge, no ``must_use``, and a limit on the mean only where it is one
-    on money and the cost is minimized anyway.
+    something only once a day: no start charge, no ``must_use``, no limit on changes or lives of layouts, and
+    a limit on the mean only where it is one on money and the cost is minimized anyway.
     """
 
     first: tuple[int, ...]
@@ -60,7 +65,8 @@ def distinct_periods(problem: FleetProblem) -> Distinct:
     limits = problem.limits
     means = [row for row in limits.rows if not row.every_period]
     tied = any(not row.of_money for row in means) or (means and limits.objective != "cost")
-    if charged(problem) or limits.must_use or tied:
+    ordered = any(row.in_order for row in limits.day)
+    if charged(problem) or limits.must_use or tied or ordered:
         return Distinct(tuple(every), (1,) * problem.periods, tuple(every))
     needs = [tuple(demand.demand_rps[t] for demand in problem.demands) for t in every]
     places: dict[tuple[tuple[Fraction, ...], ...], int] = {}
@@ -81,6 +87,7 @@ def separable(problem: FleetProblem) -> bool:
     reserved = any(line.term == "reserved" for line in problem.lines)
     mean = any(not row.every_period for row in problem.limits.rows)
     layouts = any(problem.one_layout(demand.workload) for demand in problem.demands)
+    layouts = layouts or bool(problem.limits.day)
     return not (reserved or mean or layouts or charged(problem) or problem.limits.must_use)
 
 

@@ -16,6 +16,7 @@ from planner.solver.covers import Pooled
 from planner.solver.cp.amounts import Amount, summed
 from planner.solver.cp.bought import MOST_UNITS, FleetPurchases
 from planner.solver.cp.couplings import post_coupling
+from planner.solver.cp.day import post_day
 from planner.solver.cp.integers import LARGEST_SUM, common_integers
 from planner.solver.cp.periods import Periods, original
 from planner.solver.cp.replicas import Replicas
@@ -28,13 +29,16 @@ class FleetModel:
     def __init__(self, periods: Periods, pools: list[Pooled], couplings: Sequence[Coupling]) -> None:
         """Post everything that is known before the search."""
         self.periods, self._caps = periods, Caps(periods.fleet)
-        self.replicas = Replicas(pools, self._purse).post()
+        # A layout that must stay in use has a replica in hours without demand too.
+        idle = int(any(row.in_order for row in periods.fleet.limits.day))
+        self.replicas = Replicas(pools, self._purse, idle=idle).post()
         self.cp = self.replicas.cp
         self.bought = FleetPurchases(self.cp, periods, self.replicas.counts, self.replicas.upper)
         self._post_limits()
         for coupling in couplings:
             post_coupling(self.replicas, coupling)
         self._post_layouts()
+        post_day(self.replicas, periods)
 
     def _purse(self, option: Option) -> int:
         own = self.periods.own[original(option.id)]

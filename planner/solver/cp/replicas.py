@@ -30,6 +30,10 @@ class Replicas:
     """1 for the way in which a workload is served; a constant where it has only one."""
     fewer: dict[tuple[str, int], cp_model.IntVar] = field(default_factory=dict)
     """The smaller of an option's replicas and a number."""
+    idle: int = 0
+    """Replicas of an option that may be of use where nothing is to be carried."""
+    known: set[str] = field(default_factory=set)
+    """Options of which ``used`` is never 1 without replicas."""
     exact: bool = True
     """No row was rounded to the safe side."""
 
@@ -70,7 +74,8 @@ class Replicas:
     def _post_counts(self, pool: Pooled) -> None:
         active = self.active(pool)
         for place, option in enumerate(pool.options):
-            most = min(pool.most(place), self.purse(option)) if pool.demand.mix else pool.alone(place) or 0
+            useful = max(pool.most(place), self.idle)
+            most = min(useful, self.purse(option)) if pool.demand.mix else pool.alone(place) or 0
             self.upper[option.id] = most
             self.counts[option.id] = self.cp.new_int_var(0, most, f"n[{option.id}]")
         replicas = total(self.counts[option.id] for option in pool.options)
@@ -95,6 +100,14 @@ class Replicas:
             self.cp.add(self.counts[option.id] <= self.upper[option.id] * literal)
             self.used[option.id] = literal
         return self.used[option.id]
+
+    def is_really_used(self, option: Option) -> cp_model.IntVar:
+        """The same, and never 1 without."""
+        literal = self.is_used(option)
+        if option.id not in self.known:
+            self.known.add(option.id)
+            self.cp.add(self.counts[option.id] >= literal)
+        return literal
 
     def _post_own_spares(self, pool: Pooled) -> None:
         if pool.demand.spares.kind == "per_option" and pool.spares:

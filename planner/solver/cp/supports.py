@@ -11,14 +11,20 @@ def supports(problem: FleetProblem) -> bool:
     """Whether every decision is about whole replicas and GPUs.
 
     Deferrable work, outside suppliers, the loss of whole zones or providers and traffic divided among places
-    need continuous amounts that no cover row stands for.
+    need continuous amounts that no cover row stands for; places of single options are not known to it.
     """
     lasting = all(demand.deferrable is None for demand in problem.demands)
     own = all(
         demand.spares.count == 0 or demand.spares.kind not in ("zones", "providers")
         for demand in problem.demands
     )
-    return lasting and own and not problem.apis and not problem.places
+    return lasting and own and not problem.apis and not problem.places and not _tells_sites_apart(problem)
+
+
+def _tells_sites_apart(problem: FleetProblem) -> bool:
+    """A limit on places or pools, and replicas that may stand at several sites: it counts them by kind."""
+    counted = any(row.counts in ("places", "pools") for row in problem.limits.day)
+    return counted and any(len(problem.sites_of(option)) > 1 for option in problem.options)
 
 
 def size(problem: FleetProblem) -> int:

@@ -1,8 +1,8 @@
 """The rows of one block: what the replicas of one workload must carry in its periods.
 
 Written once and used by the whole model, by pricing and by the period search. A block is one period of a
-workload, or all periods of one whose periods are tied (by levels of work that may wait, or by one layout for
-all of them). Per pool and period:
+workload, or all periods of one whose periods are tied (by levels of work that may wait, by one layout for
+all of them, or by limits on the layouts of the day). Per pool and period:
 
     sum_o y_bo = q_b                       for every bucket with demand; q = 1 without choices
     sum_b y_bo demand_b / rate_bo <= N_o - n u_o        n: spares per option in use (u)
@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterable, Mapping
 
 from planner.schema.choice import Way
 from planner.solver.mip.cuts import Cut
+from planner.solver.mip.day_rows import DayRows
 from planner.solver.mip.mip import Model
 from planner.solver.mip.pairs import write_pairs
 from planner.solver.mip.place_rows import write_places
@@ -73,10 +74,12 @@ class BlockWriter:
         block = Block(work_number, periods)
         levels = self._levels(model, block)
         day = Day(model) if self.prepared.works[work_number].one_layout and len(periods) > 1 else None
+        rows = DayRows(prepared, model, block)
         for period in periods:
-            self._period(model, block, period, levels.get(period), allowed, day)
+            rows.writers[period] = self._period(model, block, period, levels.get(period), allowed, day)
         if day is not None:
             day.close()
+        rows.write()
         return block
 
     def _levels(self, model: Model, block: Block) -> dict[int, int]:
@@ -107,7 +110,7 @@ class BlockWriter:
         level: int | None,
         allowed: frozenset[tuple[int, int]] | None,
         day: Day | None,
-    ) -> None:
+    ) -> list[PoolWriter]:
         work = self.prepared.works[block.work]
         ways = work.ways
         free = len(ways) > 1 or bool(work.apis)
@@ -137,6 +140,7 @@ class BlockWriter:
                     day.take_all(number, writer.in_use())
         if work.coupling is not None:
             write_pairs(model, work, {k: c for k, c in block.counts.items() if k[0] == period}, work.coupling)
+        return writers
 
     def _served(
         self, model: Model, block: Block, period: int, level: int | None, active: Mapping[Way, int]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from planner.schema.fleet import Site
+from planner.constraints.plan.day_usage import DayUsage
+from planner.schema.fleet import PeriodChoice, Site
 from planner.solver.mip.mip import Floats
 from planner.solver.mip.pools import Pool
 from planner.solver.mip.prepared import Prepared
@@ -88,4 +89,21 @@ def uses(prepared: Prepared, plan: BlockPlan) -> dict[int, float]:
         price = float(work.apis[index].usd_per_h[period][bucket])
         if price:
             add(prepared.api_at(period), price * part)
+    for resource, count in _of_day(prepared, plan):
+        add(resource, count)
     return used
+
+
+def _of_day(prepared: Prepared, plan: BlockPlan) -> Iterator[tuple[int, int]]:
+    """What the block counts for limits that add up over workloads."""
+    summed = [(n, row) for n, row in enumerate(prepared.problem.limits.day) if not row.each]
+    work = prepared.works[prepared.blocks[plan.number][0]]
+    if not summed or not work.day_limits:
+        return
+    periods = [PeriodChoice() for _ in range(prepared.periods)]
+    for (period, number, index), count in plan.counts.items():
+        place = work.pools[number].places[index]
+        periods[period].counts[work.pools[number].options[place.option].id, place.site] = count
+    usage = DayUsage(prepared.problem, periods)
+    for number, row in summed:
+        yield prepared.day_at(number), usage.of(row)

@@ -68,6 +68,8 @@ class PoolWriter:
         self.of_option: dict[int, Terms] = {}
         self.using: dict[tuple[int, int], int] = {}
         """Binary [replicas of an option >= count] by (option, count)."""
+        self.known: set[int] = set()
+        """Options whose binary of use is never 1 without replicas."""
 
     def write(self, served: Mapping[int, Served], allowed: frozenset[tuple[int, int]] | None) -> None:
         """All of them. ``served``: by bucket; ``allowed``: places (pool, place) that may be used."""
@@ -110,6 +112,14 @@ class PoolWriter:
     def in_use(self) -> list[tuple[int, int]]:
         """Options with the binaries that tell whether they have replicas."""
         return [(option, self._use(option)) for option in self.of_option]
+
+    def really_in_use(self) -> list[tuple[int, int]]:
+        """The same binaries, and never 1 without replicas."""
+        for option, column in self.in_use():
+            if option not in self.known:
+                self.known.add(option)
+                self.model.row([*self.of_option[option], (column, -1.0)], lower=0)
+        return self.in_use()
 
     def _at_least(self, option: int, count: int) -> int:
         """Binary column: the option has so many replicas (it is 1 when it has; it may be 1 without)."""

@@ -102,6 +102,8 @@ class Work:
     pools: tuple[Pool, ...]
     coupling: Coupling | None
     apis: tuple[Api, ...]
+    day_limits: bool = False
+    """Limits on the layouts of the whole day concern it."""
 
     @property
     def ways(self) -> tuple[Way, ...]:
@@ -127,7 +129,7 @@ class Work:
     @property
     def whole_day(self) -> bool:
         """Something ties its periods to one another."""
-        return self.one_layout or self.deferrable is not None
+        return self.one_layout or self.day_limits or self.deferrable is not None
 
     @property
     def most_level(self) -> Fraction:

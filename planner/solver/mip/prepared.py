@@ -1,8 +1,8 @@
 """A fleet question in a fixed order, without options that no plan needs, and with floats beside the exact.
 
 What couples workloads and periods are resources: GPUs of a host at a site (a stand), power and API money in
-every period, and the GPU types that must be used. A block (the replicas of one workload in one period) uses
-resources; the purchases provide them.
+every period, the GPU types that must be used, and what limits on the whole day count. A block (the replicas
+of one workload in one period) uses resources; the purchases provide them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Prepared:
     @cached_property
     def resources(self) -> int:
         """All resources."""
-        return self.per_period * self.periods + len(self.problem.limits.must_use)
+        limits = self.problem.limits
+        return self.per_period * self.periods + len(limits.must_use) + len(limits.day)
 
     def stand_at(self, period: int, stand: int) -> int:
         """Resource: GPUs of a stand in a period."""
@@ -67,6 +68,10 @@ class Prepared:
     def must_at(self, place: int) -> int:
         """Resource: minus the replicas of a GPU type that must be used."""
         return self.periods * self.per_period + place
+
+    def day_at(self, row: int) -> int:
+        """Resource: what a limit on the whole day counts over all workloads."""
+        return self.must_at(len(self.problem.limits.must_use)) + row
 
     @cached_property
     def counted(self) -> tuple[ReplicaWeight, ...]:
@@ -133,6 +138,7 @@ def prepare(problem: FleetProblem, *, dominance: bool = True) -> Prepared:
             tuple(pools),
             next((c for c in ordered.couplings if c.workload == name), None),
             tuple(api for api in ordered.apis if api.workload == name),
+            bool(ordered.day_rows(name)),
         )
         for name, pools in sorted(by_work.items())
     )

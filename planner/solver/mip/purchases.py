@@ -99,6 +99,9 @@ class PurchaseWriter:
         self._money(model, found, periods, weight, around)
         for place in range(len(self.prepared.problem.limits.must_use)):
             found.constant[self.prepared.must_at(place)] = -1.0
+        for number, row in enumerate(self.prepared.problem.limits.day):
+            # Of each workload on its own a block tells nothing.
+            found.constant[self.prepared.day_at(number)] = float(row.most)
         return found
 
     def _price(self, line: Line) -> float:

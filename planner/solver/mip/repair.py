@@ -53,9 +53,10 @@ def _enough(
     prepared: Prepared, plan: BlockPlan, short: Short, prices: Floats | None
 ) -> tuple[Key, int] | None:
     """The cheapest copies of one option that make up for what is short."""
-    pool = prepared.works[prepared.blocks[plan.number][0]].pools[short.pool]
+    work = prepared.works[prepared.blocks[plan.number][0]]
+    pool = work.pools[short.pool]
     used = [key for key in plan.counts if key[:2] == (short.period, short.pool)]
-    if not pool.demand.mix:
+    if not pool.demand.mix and not work.day_limits:
         # The option of the other periods is that of this one.
         places = sorted({place for _, number, place in plan.counts if number == short.pool})
         used = [(short.period, short.pool, place) for place in places]
@@ -100,7 +101,12 @@ def _candidates(prepared: Prepared, plan: BlockPlan, short: Short, used: Sequenc
     """Places in use; all, where nothing else decides what may stand beside what is there."""
     work = prepared.works[prepared.blocks[plan.number][0]]
     pool = work.pools[short.pool]
-    tied = work.coupling is not None or not pool.demand.mix or any(o.counted for o in pool.options)
+    tied = (
+        work.day_limits
+        or work.coupling is not None
+        or not pool.demand.mix
+        or any(o.counted for o in pool.options)
+    )
     if tied or pool.spares_of("zones", "providers"):
         yield from used
     else:

@@ -1,0 +1,127 @@
+"""The simplest plan near the optimum, through the command line."""
+
+import json
+
+import pytest
+import yaml
+from day_files import answer, written
+
+from planner.interfaces import cli
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "usd_per_h", "pools", "changes"),
+    [("15 %", 2, 1, 0), ("14 %", 11 / 6, 2, 2), ("4 %", 1.75, 2, 4)],
+)
+def test_within_the_tolerance_the_plan_is_the_simplest(
+    tmp_path, capsys, tolerance, usd_per_h, pools, changes
+):
+    """10.50 USD a day with both layouts in turn, 11 (+4.8 %) with two changes, 12 (+14.3 %) with one."""
+    code, plan = answer(capsys, "plan", written(tmp_path, simplicity=tolerance))
+    assert (code, plan["status"], plan["objective"]["gap"]) == (0, "optimal", 0)
+    assert plan["cost_usd_per_hour"] == pytest.approx(usd_per_h)
+    assert plan["objective"]["lower_bound"] == pytest.approx(10.5)
+    told = plan["simplicity"]
+    assert (told["pools"], told["changes"], told["proved"]) == (pools, changes, True)
+    assert len(plan["pools"]) == pools
+    assert told["optimum_usd_per_hour"] == pytest.approx(1.75)
+    assert told["costs_usd_per_hour"] == pytest.approx(usd_per_h - 1.75)
+
+
+def test_the_page_says_what_simplicity_costs(tmp_path, capsys):
+    cli.run(["plan", str(written(tmp_path, simplicity="15 %"))])
+    page = capsys.readouterr().out
+    assert "proved: nothing simpler exists this near the proved optimum" in page
+    assert "1 pool, 0 changes a day; 2 pools with 4 changes a day would save 12.5 % (0.250 USD/h)." in page
+
+
+def test_a_table_of_workers_keeps_its_optimum(tmp_path, capsys):
+    _, plan = answer(capsys, "plan", written(tmp_path))
+    assert plan["simplicity"] is None
+    assert plan["cost_usd_per_hour"] == 1.75
+
+
+def test_limits_stay_limits_of_the_simple_plan(tmp_path, capsys):
+    """One place is asked for in any case, and nothing is left to simplify."""
+    _, plan = answer(capsys, "plan", written(tmp_path, simplicity="15 %", mix_places=False))
+    told = plan["simplicity"]
+    assert (told["pools"], told["optimum_usd_per_hour"], told["costs_usd_per_hour"]) == (1, 2, 0)
+    assert told["text"] == "1 pool, 0 changes a day: the simplest of the cheapest plans"
+
+
+def test_prices_are_those_of_the_optimum(tmp_path, capsys):
+    _, plan = answer(capsys, "relax", written(tmp_path, simplicity="15 %", max_layouts_per_workload=1))
+    assert plan["simplicity"] is None
+    (price,) = [p for p in plan["prices"] if p["id"] == "max-layouts"]
+    assert price["saves_usd_per_hour"] == pytest.approx(0.25)
+
+
+def predicted(tmp_path, hours, **fleet):
+    """One predicted workload on single GPUs and pairs of them."""
+    problem = {
+        "name": "calm",
+        "workloads": [
+            {
+                "name": "chat",
+                "model": "llama-3.1-8b",
+                "demand": {"hourly_rps": hours},
+                "lengths": {"input": {"p50": 1000, "p95": 2000}, "output": {"p50": 100, "p95": 200}},
+                "slo": {"ttft_p95": "3 s", "itl_p95": "60 ms"},
+            }
+        ],
+        "fleet": {"prices": {"h100-sxm": "2.5 USD/h", "l40s": "0.9 USD/h"}, **fleet},
+        "search": {"modes": ["aggregated"], "tp": [1]},
+    }
+    path = tmp_path / "calm.yaml"
+    path.write_text(yaml.safe_dump(problem), encoding="utf-8")
+    return path
+
+
+HOURS = [1, 1, 4, 4, 20, 4, 4, 1]
+
+
+def lives(plan):
+    """Hours in a row of the shortest-lived pool."""
+    shortest = len(plan["periods"])
+    for pool in plan["pools"]:
+        used = "".join("x" if hour["replicas"].get(pool["id"]) else " " for hour in plan["periods"])
+        if " " in used:
+            start = used.index(" ")
+            shortest = min(shortest, *map(len, (used[start:] + used[:start]).split()))
+    return shortest
+
+
+def test_a_predicted_day_is_calm_by_default(tmp_path, capsys):
+    _, free = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="0 %"))
+    _, plan = answer(capsys, "plan", predicted(tmp_path, HOURS))
+    assert free["simplicity"] is None
+    told = plan["simplicity"]
+    assert told["optimum_usd_per_hour"] == free["cost_usd_per_hour"]
+    assert plan["objective"]["lower_bound"] == free["objective"]["lower_bound"]
+    assert plan["cost_usd_per_hour"] <= 1.02 * free["cost_usd_per_hour"]
+    assert (told["pools"], told["changes"]) <= (len(free["pools"]), told["optimum_changes"])
+    given_up = any("hours without a break" in line for line in plan["warnings"])
+    assert given_up == (lives(plan) < 3)
+
+
+def test_one_predicted_hour_is_its_optimum(tmp_path, capsys):
+    assert answer(capsys, "plan", predicted(tmp_path, [4]))[1]["simplicity"] is None
+
+
+def test_short_lives_are_given_up_and_said(tmp_path, capsys):
+    """Without tolerance worth the name, the peak hour keeps the layout that only it needs."""
+    _, plan = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="0.01 %"))
+    assert lives(plan) < 3
+    assert any("in which every layout is in use for 3 hours without a break" in w for w in plan["warnings"])
+
+
+def test_a_comparison_with_an_older_plan_names_the_default(tmp_path, capsys):
+    new = answer(capsys, "plan", predicted(tmp_path, HOURS))[1]
+    old = json.loads(json.dumps(new))
+    old["provenance"]["planner"] = "0.1.0"
+    paths = []
+    for name, plan in (("old", old), ("new", new)):
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(plan), encoding="utf-8")
+    cli.run(["diff", *map(str, paths)])
+    assert "fleet.simplicity is not stated" in capsys.readouterr().out

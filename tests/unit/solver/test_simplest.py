@@ -1,0 +1,50 @@
+"""The simplest plan within a tolerance equals that of a program written a second time."""
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from fleet_direct import Direct
+from fleet_random import small_fleet
+from more import seeds
+from test_day_programs import longer
+
+from planner.constraints.fleet_check import broken
+from planner.constraints.plan.places import counted
+from planner.schema.limit_rows import DayRow
+from planner.solver.simplest import simplest
+from planner.solver.solve import solve_fleet
+
+SEED = 70_000
+
+
+def ask(question, goal, limit_s):
+    return solve_fleet(question, goal=goal, time_limit_s=limit_s)
+
+
+def aims(problem):
+    sites = counted(problem.lines)
+    return [
+        DayRow(name, name, "", "", 0, name, each=False, sites=sites if name == "places" else ())
+        for name in ("pools", "changes", "places")
+    ]
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(16))
+def test_the_simplest_plan_equals_a_program_written_a_second_time(seed):
+    r = random.Random(SEED + seed)
+    problem = longer(r, small_fleet(SEED + seed))
+    problem = replace(problem, limits=replace(problem.limits, objective="cost"))
+    tolerance = Fraction(r.choice([0, 2, 5, 20]), 100)
+    expected = Direct(problem).simplest(float(tolerance), aims(problem))
+    best = solve_fleet(problem, goal="value", time_limit_s=60)
+    if expected is None:
+        assert best.status == "infeasible"
+        return
+    found = simplest(problem, best, tolerance, ask, 120)
+    assert found.proved
+    assert list(found.counts.values()) == expected
+    assert broken(problem, found.choice) == []
+    assert best.value <= found.choice.value <= best.value * (1 + tolerance)
