@@ -60,7 +60,7 @@ class Run:
         """The time is up, or the user has ended the run: nothing more is searched."""
         return self.interrupted or self.left_s == 0.0
 
-    def part(self, parts: int) -> Run:
+    def part(self, parts: float) -> Run:
         """A run for one of several questions that are left: it has its part of the time.
 
         Raises:

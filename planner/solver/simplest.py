@@ -94,7 +94,7 @@ class _Search:
         self.question = replace(
             question, limits=replace(limits, rows=(*limits.rows, money), day=(*limits.day, *rows))
         )
-        self.few = _promising(self.question, best)
+        self.few = promising(self.question, best)
         self.held: list[DayRow] = []
         self.proved = True
         usage = DayUsage(question, best.periods)
@@ -187,7 +187,7 @@ def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:
     )  # fmt: skip
 
 
-def _promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
+def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
     """The question with the layouts of the best plan, and those that alone would carry the day for least."""
     used = {name for period in best.periods for name, count in period.counts.items() if count}
     names = {name for name, _ in used}

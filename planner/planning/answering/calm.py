@@ -12,15 +12,16 @@ from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.search import solved
 from planner.planning.answering.small_pools import settled_sizes
+from planner.planning.posing.fleet_case import FleetCase
 from planner.planning.posing.hours import periods_of
 from planner.planning.run import Run
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
 from planner.schema.problem import Problem
 from planner.schema.reasons import Goal
-from planner.solver.simplest import counts_of, simplest
+from planner.solver.simplest import Ask, counts_of, promising, simplest
+from planner.solver.solve import better_of
 
-_TOLERANCE = Fraction(1, 50)
 _HOURS = 3
 """A layout that lives shorter is not worth an engineer's time; given up where it costs too much."""
 PATIENCE_S = 60.0
@@ -28,11 +29,8 @@ PATIENCE_S = 60.0
 
 
 def tolerance_of(problem: Problem) -> Fraction:
-    """How much more than the optimum the plan may cost; 0, as of tables and single hours: nothing."""
-    stated = problem.fleet.simplicity
-    if stated is None:
-        return _TOLERANCE if _is_predicted_day(problem) else Fraction(0)
-    return Fraction(stated)
+    """How much more than the optimum the plan may cost; nothing where the problem does not say."""
+    return Fraction(problem.fleet.simplicity or 0)
 
 
 def _is_predicted_day(problem: Problem) -> bool:
@@ -52,6 +50,56 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if not tolerance or optimum.value is None or best.case.classes or run.over:
         return found, None
 
+    ask = _asker(best.case, run)
+    optimum = known_best(question, optimum, tolerance, ask, run)
+    calm, given_up = None, ""
+    if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
+        lives = MinLayoutHours().row(_HOURS)
+        calm = simplest(question, optimum, tolerance, ask, _patience_s(run), (lives,))
+        given_up = "" if calm is not None else _short_lived(tolerance)
+    if calm is None:
+        calm = simplest(question, optimum, tolerance, ask, _patience_s(run))
+    assert calm is not None, "the optimum itself is within the tolerance"
+    taken = calm.choice
+    if (taken.value or 0) < (optimum.value or 0):
+        optimum = better_of(optimum, replace(taken, status="feasible", lower_bound=None))
+    proved = optimum.status == "optimal" and calm.proved
+    choice = replace(
+        taken,
+        status="optimal" if proved else "feasible",
+        lower_bound=optimum.lower_bound,
+        gap=optimum.gap,
+        trace=optimum.trace,
+        interrupted=optimum.interrupted,
+        trouble=optimum.trouble,
+    )
+    simplicity = _told(question, optimum, choice, proved=calm.proved)
+    case = replace(best.case, warnings=(*best.case.warnings, given_up)) if given_up else best.case
+    return replace(found, best=FleetAnswer(best.setting, case, choice)), simplicity
+
+
+def known_best(
+    question: FleetProblem, optimum: FleetChoice, tolerance: Fraction, ask: Ask, run: Run
+) -> FleetChoice:
+    """The optimum; where it is proved less well than the tolerance, or the best plan of promising layouts.
+
+    What is simple near a poor plan would be dear.
+    """
+    if optimum.status == "optimal" or (optimum.gap is not None and optimum.gap <= tolerance):
+        return optimum
+    found = ask(promising(question, optimum), "value", _patience_s(run) / 2)
+    if found.value is None:
+        return optimum
+    return better_of(optimum, replace(found, status="feasible", lower_bound=None))
+
+
+def _patience_s(run: Run) -> float:
+    return PATIENCE_S if run.left_s is None else run.left_s
+
+
+def _asker(case: FleetCase, run: Run) -> Ask:
+    """Answers variants of the question, with pools that carry their demand at their real size."""
+
     def ask(asked: FleetProblem, goal: Goal, limit_s: float) -> FleetChoice:
         def solve(one: FleetProblem) -> FleetChoice:
             if run.interrupted:
@@ -66,31 +114,9 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
                 run.interrupt()
             return with_preferred(one, answer)
 
-        return settled_sizes(replace(best.case, question=asked), solve)[1]
+        return settled_sizes(replace(case, question=asked), solve)[1]
 
-    limit_s = PATIENCE_S if run.left_s is None else run.left_s
-    calm, given_up = None, ""
-    if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
-        lives = MinLayoutHours().row(_HOURS)
-        calm = simplest(question, optimum, tolerance, ask, limit_s, (lives,))
-        given_up = "" if calm is not None else _short_lived(tolerance)
-    if calm is None:
-        calm = simplest(question, optimum, tolerance, ask, limit_s if run.left_s is None else run.left_s)
-    assert calm is not None, "the optimum itself is within the tolerance"
-    taken = calm.choice
-    proved = optimum.status == "optimal" and calm.proved
-    choice = replace(
-        taken,
-        status="optimal" if proved else "feasible",
-        lower_bound=optimum.lower_bound,
-        gap=optimum.gap,
-        trace=optimum.trace,
-        interrupted=optimum.interrupted,
-        trouble=optimum.trouble,
-    )
-    simplicity = _told(question, optimum, choice, proved=calm.proved)
-    case = replace(best.case, warnings=(*best.case.warnings, given_up)) if given_up else best.case
-    return replace(found, best=FleetAnswer(best.setting, case, choice)), simplicity
+    return ask
 
 
 def _short_lived(tolerance: Fraction) -> str:

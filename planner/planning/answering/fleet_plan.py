@@ -39,6 +39,8 @@ from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 
 _NONE = Fraction(0)
+_OPTIMUM_PART = 4 / 3
+"""Of the time one over this goes to the optimum, where the simplest plan near it is looked for afterwards."""
 
 
 def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
@@ -48,7 +50,7 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
     calm = bool(tolerance_of(problem))
-    found, simplicity = answer_fleet(study, problem, run.part(2) if calm else run), None
+    found, simplicity = answer_fleet(study, problem, run.part(_OPTIMUM_PART) if calm else run), None
     if calm:
         with run.step("simplify", "looking for the simplest plan within the tolerance"):
             found, simplicity = with_calm(found, run)
