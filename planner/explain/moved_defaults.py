@@ -21,8 +21,6 @@ class MovedDefault:
     """What to write to get the former plan; empty where nothing does."""
     by_workload: bool = False
     """A workload may state the key too."""
-    of_days: bool = False
-    """It matters only where there are several hours."""
 
 
 MOVED = (
@@ -34,14 +32,6 @@ MOVED = (
         "policy: random",
         by_workload=True,
     ),
-    MovedDefault(
-        (0, 2),
-        "fleet.simplicity",
-        "0 %: the optimum, however many layouts it has",
-        "2 % of the optimum for fewer pools, changes and places over the day",
-        "simplicity: 0 %",
-        of_days=True,
-    ),
 )
 
 
@@ -51,8 +41,6 @@ def moved_defaults(before: Plan, after: Plan) -> Iterator[Difference]:
     if old == new or before.inputs.problem.get("workers") or after.inputs.problem.get("workers"):
         return
     for one in MOVED:
-        if one.of_days and len(after.periods) < 2:
-            continue
         if (old < one.since <= new or new < one.since <= old) and not _states(after.inputs.problem, one):
             was, now = (one.before, one.after) if old < new else (one.after, one.before)
             back = f" ({one.as_before} gives the former)" if one.as_before and old < new else ""

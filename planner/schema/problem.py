@@ -369,8 +369,7 @@ class Fleet(Noun):
     """Replicas of all workloads in a period at most, prefill and decode counted. Default: no limit."""
     simplicity: Share | None = None
     """Part of the optimum that the plan may cost more for fewer pools, then fewer changes of layouts over the
-    day, then fewer places. Default: 2 % over several hours, else and with a table of workers 0 %, the optimum
-    itself."""
+    day, then fewer places. Default: 0 %, the optimum itself."""
     max_layouts_per_workload: Positive | None = None
     """Layouts (configurations of replicas) of a workload over the day at most; a prefill and a decode layout
     count as one. Default: no limit."""
@@ -380,8 +379,8 @@ class Fleet(Noun):
     layouts: Literal["fixed", "by-hour"] | None = None
     """``fixed``: the same layouts of a workload are in use in all hours. Default: by-hour."""
     min_layout_hours: Positive | None = None
-    """Hours in a row that a layout is in use at least. Default: no limit; over several hours without a table
-    of workers 3, if a plan within ``simplicity`` keeps that."""
+    """Hours in a row that a layout is in use at least. Default: no limit; with ``simplicity`` over several
+    predicted hours 3, if a plan within it keeps that."""
     mix_places: bool | None = None
     """False: the replicas of a workload stand with one provider and in one region; owned GPUs never count as
     a second place, and spares by zone or provider may stand elsewhere. Default: true."""

@@ -1,7 +1,5 @@
 """The simplest plan near the optimum, through the command line."""
 
-import json
-
 import pytest
 import yaml
 from day_files import answer, written
@@ -30,7 +28,7 @@ def test_within_the_tolerance_the_plan_is_the_simplest(
 
 def test_the_page_says_what_simplicity_costs(tmp_path, capsys):
     cli.run(["plan", str(written(tmp_path, simplicity="15 %"))])
-    page = capsys.readouterr().out
+    page = " ".join(capsys.readouterr().out.split())
     assert "proved: nothing simpler exists this near the proved optimum" in page
     assert "1 pool, 0 changes a day; 2 pools with 4 changes a day would save 12.5 % (0.250 USD/h)." in page
 
@@ -91,9 +89,9 @@ def lives(plan):
     return shortest
 
 
-def test_a_predicted_day_is_calm_by_default(tmp_path, capsys):
-    _, free = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="0 %"))
-    _, plan = answer(capsys, "plan", predicted(tmp_path, HOURS))
+def test_a_predicted_day_is_calm_where_it_is_asked_for(tmp_path, capsys):
+    _, free = answer(capsys, "plan", predicted(tmp_path, HOURS))
+    _, plan = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="2 %"))
     assert free["simplicity"] is None
     told = plan["simplicity"]
     assert told["optimum_usd_per_hour"] == free["cost_usd_per_hour"]
@@ -105,7 +103,7 @@ def test_a_predicted_day_is_calm_by_default(tmp_path, capsys):
 
 
 def test_one_predicted_hour_is_its_optimum(tmp_path, capsys):
-    assert answer(capsys, "plan", predicted(tmp_path, [4]))[1]["simplicity"] is None
+    assert answer(capsys, "plan", predicted(tmp_path, [4], simplicity="0 %"))[1]["simplicity"] is None
 
 
 def test_short_lives_are_given_up_and_said(tmp_path, capsys):
@@ -113,15 +111,3 @@ def test_short_lives_are_given_up_and_said(tmp_path, capsys):
     _, plan = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="0.01 %"))
     assert lives(plan) < 3
     assert any("in which every layout is in use for 3 hours without a break" in w for w in plan["warnings"])
-
-
-def test_a_comparison_with_an_older_plan_names_the_default(tmp_path, capsys):
-    new = answer(capsys, "plan", predicted(tmp_path, HOURS))[1]
-    old = json.loads(json.dumps(new))
-    old["provenance"]["planner"] = "0.1.0"
-    paths = []
-    for name, plan in (("old", old), ("new", new)):
-        paths.append(tmp_path / f"{name}.json")
-        paths[-1].write_text(json.dumps(plan), encoding="utf-8")
-    cli.run(["diff", *map(str, paths)])
-    assert "fleet.simplicity is not stated" in capsys.readouterr().out
