@@ -97,7 +97,7 @@ ONE_CHANGE = {
         ("slo:", "slos:"),
         "x.yaml:7: workloads.chat.slos: found an unknown key, expected one of name, model, archetype, demand, "
         "lengths, slo, precision, max_quality_loss, prefix_cache_hit, prefix_cache, kv_offload, "
-        "kv_eviction, trim, engine, "
+        "kv_eviction, trim, engine, kv_block_tokens, "
         "speculation, experts, lora, images, buckets, min_replicas, max_replicas, redundancy, routing, headroom, storage, class, priority, regions, providers. "
         'Maybe "slo"?',
     ),
