@@ -117,7 +117,7 @@ def fits(sizes: Counter[int], servers: int, room: int) -> bool:
     left = tuple((size, count) for size, count in sorted(sizes.items(), reverse=True) if count)
     if sum(size * count for size, count in left) > servers * room:
         return False
-    return _fits_largest_first(left, servers, room) or _fits_somehow(left, servers, room, {})
+    return _fits_largest_first(left, servers, room) or _fits_somehow(left, servers, room)
 
 
 def _fits_largest_first(left: tuple[tuple[int, int], ...], servers: int, room: int) -> bool:
@@ -143,24 +143,21 @@ def _fits_largest_first(left: tuple[tuple[int, int], ...], servers: int, room: i
     return True
 
 
-def _fits_somehow(
-    left: tuple[tuple[int, int], ...],
-    servers: int,
-    room: int,
-    known: dict[tuple[tuple[tuple[int, int], ...], int], bool],
-) -> bool:
-    """Fill server after server with every set that takes the largest replica left; remembers dead ends."""
-    left = tuple((size, count) for size, count in left if count)
-    if not left:
-        return True
-    if sum(size * count for size, count in left) > servers * room:
-        return False
-    if (left, servers) not in known:
-        known[left, servers] = any(
-            _fits_somehow(
-                tuple((s, c - t) for (s, c), t in zip(left, taken, strict=True)), servers - 1, room, known
-            )
-            for taken in itertools.product(*(range(min(c, room // s), -1, -1) for s, c in left))
-            if taken[0] and sum(s * t for (s, _), t in zip(left, taken, strict=True)) <= room
-        )
-    return known[left, servers]
+def _fits_somehow(left: tuple[tuple[int, int], ...], servers: int, room: int) -> bool:
+    """Fill server after server with every set that takes the largest replica left; no state is seen twice."""
+    seen, open_ = {(left, servers)}, [(left, servers)]
+    while open_:
+        left, servers = open_.pop()
+        left = tuple((size, count) for size, count in left if count)
+        if not left:
+            return True
+        if sum(size * count for size, count in left) > servers * room:
+            continue
+        # The last one pushed is looked at first: that with most of the largest replicas.
+        for taken in itertools.product(*(range(min(count, room // size) + 1) for size, count in left)):
+            if taken[0] and sum(size * more for (size, _), more in zip(left, taken, strict=True)) <= room:
+                rest = tuple((size, count - more) for (size, count), more in zip(left, taken, strict=True))
+                if (rest, servers - 1) not in seen:
+                    seen.add((rest, servers - 1))
+                    open_.append((rest, servers - 1))
+    return False
