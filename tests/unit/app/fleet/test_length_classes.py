@@ -37,7 +37,7 @@ STATED = CHAT | {
         ]
     }
 }
-PRICES = {"h100-sxm": "3.4 USD/h", "l40s": "0.60 USD/h"}
+PRICES = {"h100-sxm": "3.4 USD/h", "l40s": "0.34 USD/h"}
 SEARCH = {"modes": ["aggregated"], "tp": [1, 2], "batched_tokens": [2048, 8192]}
 
 
@@ -62,7 +62,7 @@ def test_one_class_is_the_plan_without_classes():
 
 def test_short_prompts_go_to_the_small_gpu_and_long_ones_to_the_large_one():
     one, two = plan("one"), plan(2)
-    assert two.cost_usd_per_hour < 0.95 * one.cost_usd_per_hour
+    assert two.cost_usd_per_hour < 0.96 * one.cost_usd_per_hour
     gpus = {pool.id: pool.gpu for pool in two.pools}
     share = {(route.bucket, gpus[route.pool]): 0.0 for route in two.routing}
     for route in two.routing:
@@ -267,8 +267,8 @@ def test_pools_are_described_at_the_traffic_that_they_get():
         assert pool.utilization <= 1 / 1.2 + 1e-9
         assert pool.ttft_s["p99"] <= limit
     # Long prompts take longer than short ones.
-    by_load = sorted(found.pools, key=lambda pool: pool.load_rps)
-    assert by_load[0].ttft_s["p50"] > by_load[-1].ttft_s["p50"]
+    first_s = {pool.gpu: pool.ttft_s["p50"] for pool in found.pools}
+    assert first_s["h100-sxm"] > first_s["l40s"]
     loads = sum(pool.load_rps * pool.replicas for pool in found.pools)
     assert loads == pytest.approx(200.0)
 
