@@ -56,7 +56,7 @@ FLOORS: Mapping[Distance, float] = {
     "model": 0.1,
     "family": 0.1,
     "gpu": 0.25,
-    "hardware": 1.0,
+    "hardware": 1.5,
     "engine": 0.1,
     "format": 0.1,
     "layout": 0.1,
@@ -66,8 +66,8 @@ FLOORS: Mapping[Distance, float] = {
     "architecture": NEW_ARCHITECTURE**2 - 1.0,
 }
 """Judgement. Shares of peak carry over within an architecture within 2 points, across architectures they are
-off by 8 to 21 %: a doubling of the hardware, about one generation, adds as much again as measured rows
-scatter; an eightfold batch about as much, an eightfold context half of that."""
+off by 8 to 21 %: a doubling of the hardware, about one generation, adds one and a half times what
+measured rows scatter; an eightfold batch about as much, an eightfold context half of that."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from planner.report import plan_text, terminal
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 START, END = "<!-- plan -->\n", "<!-- /plan -->"
-LAST_SECTION = "\nCannot serve this"
+LAST_SECTION = "\nAll GPU types"
 
 
 def shown():

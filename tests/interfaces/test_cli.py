@@ -145,6 +145,7 @@ def test_options_arrive_typed(use_cases, chat_plan, tmp_path, capsys):
         "seed": 7,
         "workers": 4,
         "timing": True,
+        "as_of": None,
     }
     assert capsys.readouterr().err == ""
 

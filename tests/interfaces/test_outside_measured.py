@@ -62,7 +62,7 @@ def test_gpus_without_rows_are_wider_than_their_measured_kin(told):
     found = {gpu: told("estimate", *FLAGS, "--gpu", gpu) for gpu in gpus}
     spread = {gpu: answer["uncertainty"]["tpot"] for gpu, answer in found.items()}
     assert spread["b200"] < spread["b300"] < spread["rtx-pro-6000-server"]
-    assert found["b300"]["outside_measured"] == ["b300-sxm: not measured (blackwell: b200-sxm)"]
+    assert found["b300"]["outside_measured"] == ["b300-sxm: not measured (blackwell: b200-sxm, gb200-nvl72)"]
     assert found["mi355x"]["outside_measured"] == ["cdna4: no measured rows of this accelerator architecture"]
 
 
@@ -89,7 +89,7 @@ def test_plans_say_it_and_keep_the_wider_margin(told, tmp_path, capsys, gpu):
     problem.write_text(PROBLEM.replace("GPU", gpu).replace("BATCH", "256"), encoding="utf-8")
     plan = told("plan", str(problem))
     (pool,) = plan["pools"]
-    text = "b300-sxm: not measured (blackwell: b200-sxm)"
+    text = "b300-sxm: not measured (blackwell: b200-sxm, gb200-nvl72)"
     assert (text in pool["outside_measured"]) == (gpu == "b300")
     assert cli.run(["plan", str(problem)]) == 0
     page = " ".join(capsys.readouterr().out.split())
