@@ -26,7 +26,7 @@ def test_the_rest_runs(tmp_path):
     (tmp_path / "conftest.py").write_text(CONFTEST.format(tests=str(Path(__file__).parents[1])))
     for number in range(5):
         (tmp_path / f"test_{number}.py").write_text(FILE.format(dies=number == 1))
-    words = ["-n", "2", "--dist", "loadgroup", "-p", "no:cacheprovider", "-p", "no:benchmark", "-o", "addopts="]
+    words = ["-n2", "--dist=loadgroup", "-pno:cacheprovider", "-pno:benchmark", "-o", "addopts="]
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", *words, "-c", "/dev/null", "--rootdir", ".", "."],
         cwd=tmp_path,
