@@ -2,6 +2,8 @@
 PYTHON ?=
 BIN := .venv/bin
 export PYTHON
+# Compiled modules are kept: every test that starts the program would compile it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help plan test check verbs judges bench fit constraints clean setup setup-dev
 

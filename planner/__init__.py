@@ -1,7 +1,8 @@
 """Planner: the cheapest GPU fleet that keeps every limit, proved and explained.
 
-``planner.load(path)`` gives a problem with ``.solve()``; ``planner.estimate(...)`` predicts one
-configuration. Both answer with the documents that the command line prints as JSON.
+``planner.load(path)`` gives a problem with ``.solve()``, and so does a dictionary; ``planner.estimate(...)``
+predicts one configuration. All answer with the documents that the command line prints as JSON, as objects
+with ``to_dict()`` and ``to_frame()``.
 """
 
 from __future__ import annotations
@@ -15,17 +16,23 @@ if TYPE_CHECKING:
 
     from planner.app.session import Session
     from planner.schema.diagnosis import Diagnosis
+    from planner.schema.estimate import Curve, Estimate, Fit
     from planner.schema.observation import Observation
-    from planner.schema.plan import Estimate
 
-__all__ = ["diagnose", "estimate", "load"]
+__all__ = ["curve", "diagnose", "estimate", "fit", "load"]
 
 
-def load(path: str | Path, catalog: tuple[str | Path, ...] = (), *, confine: bool | None = None) -> Session:
-    """A problem file, read and checked, ready to be solved.
+def load(
+    problem: str | Path | Mapping[str, Any],
+    catalog: tuple[str | Path, ...] = (),
+    *,
+    confine: bool | None = None,
+) -> Session:
+    """A problem, read and checked, ready to be solved.
 
     Args:
-        path: the problem file.
+        problem: the problem file, or what it would say as a dictionary (files that it names are looked for
+            where the process runs).
         catalog: overlay folders, the last one winning.
         confine: refuse files named in the problem (tables, traces, models, ``start``) that lie outside its
             folder, links followed: for problems of people who may not read all files of this machine.
@@ -38,7 +45,10 @@ def load(path: str | Path, catalog: tuple[str | Path, ...] = (), *, confine: boo
 
     from planner.app.session import Session
 
-    return Session.load(Path(path), tuple(Path(folder) for folder in catalog), confine)
+    overlays = tuple(Path(folder) for folder in catalog)
+    if isinstance(problem, str | Path):
+        return Session.load(Path(problem), overlays, confine)
+    return Session.of_values(problem, overlays, confine)
 
 
 def estimate(**asked: Any) -> Estimate:
@@ -50,6 +60,28 @@ def estimate(**asked: Any) -> Estimate:
     from planner.app.estimate import estimate as use_case
 
     return use_case(**asked)
+
+
+def curve(**asked: Any) -> Curve:
+    """One configuration over a range of loads; see `planner.app.curve` for the arguments.
+
+    Raises:
+        planner.errors.InputError: unknown names.
+    """
+    from planner.app.curve import curve as use_case
+
+    return use_case(**asked)
+
+
+def fit(model: str, **asked: Any) -> Fit:
+    """The cheapest hardware that holds a model; see `planner.app.fit` for the arguments.
+
+    Raises:
+        planner.errors.InputError: an unknown name, or a context beyond the model's window.
+    """
+    from planner.app.fit import fit as use_case
+
+    return use_case(model, **asked)
 
 
 def diagnose(

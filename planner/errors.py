@@ -43,6 +43,17 @@ class InputError(PlannerError):
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 
+class CannotExpressError(PlannerError):
+    """An honest no: what a plan asks for cannot be said in the words of another program."""
+
+    exit_code = 1
+
+    def __init__(self, reasons: Iterable[str]) -> None:
+        """Keep the reasons, each once and as a sentence."""
+        self.reasons: tuple[str, ...] = tuple(dict.fromkeys(reasons))
+        super().__init__("\n".join(self.reasons))
+
+
 class StoppedError(PlannerError):
     """A limit (time) ended the work before there was an answer."""
 

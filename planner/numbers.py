@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 HOURS_PER_MONTH = 730
 """The cloud's month: 8760 h / 12."""
 
+KILO_TOKENS = 1024
+"""As benchmarks and context windows count: ``8k`` is 8,192."""
+_IN_KILO = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*[kK]\s*")
 _COUNTED = (
     "GPUs", "changes", "hours", "layouts", "places", "replicas", "requests", "sequences", "servers", "tokens",
 )  # fmt: skip
@@ -20,9 +24,22 @@ _SIZES_BYTES = (
 _UP = Context(prec=15, rounding=ROUND_CEILING)
 
 
+def tokens_of(value: object) -> object:
+    """``"8k"`` as 8192; anything else as it is."""
+    match = _IN_KILO.fullmatch(value) if isinstance(value, str) else None
+    number = Decimal(match[1]) * KILO_TOKENS if match else None
+    return value if number is None or number != number.to_integral_value() else int(number)
+
+
 def as_decimal(value: Fraction) -> Decimal:
     """A fraction as a decimal; one that never ends is rounded up at the 15th digit."""
     return _UP.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def as_decimal_below(value: Fraction, digits: int = 15) -> Decimal:
+    """The same, rounded down at some digit."""
+    down = Context(prec=digits, rounding=ROUND_FLOOR)
+    return down.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def significant(value: float, digits: int = 3) -> str:

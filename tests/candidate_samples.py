@@ -11,10 +11,12 @@ from step_samples import BF16, BOX, DENSE, FP8, MOTOR, ROUND, configuration
 from planner.candidates.attributes import configuration_name
 from planner.candidates.layouts import Space
 from planner.schema.candidates import AllowedFormat, Candidates, Capacities, Lot, Verdict
+from planner.schema.demand import Demand
 from planner.schema.evaluation import Evaluation
-from planner.schema.problem import Demand, Search, Workload
+from planner.schema.search import Search
 from planner.schema.slo import METRICS
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Workload
 
 FORMATS = {item.id: item for item in (BF16, FP8)}
 STRUCTURAL = ("precision", "max-quality-loss", "divisibility", "interconnect")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test asks the network
 
 # The same examples in every run, so that a green tree stays green. New ones: --hypothesis-profile=explore.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -323,7 +327,7 @@ def no_plan(make_plan):
 @pytest.fixture
 def make_estimate():
     """Estimates from the sample above, with fields replaced."""
-    from planner.schema.plan import Estimate
+    from planner.schema.estimate import Estimate
 
     def make(**changes):
         return Estimate.model_validate(CHAT_ESTIMATE | changes)
@@ -334,7 +338,7 @@ def make_estimate():
 @pytest.fixture
 def make_fit():
     """Fits from the sample above, with fields replaced."""
-    from planner.schema.plan import Fit
+    from planner.schema.estimate import Fit
 
     def make(**changes):
         return Fit.model_validate(CHAT_FIT | changes)

@@ -143,7 +143,7 @@ class Direct:
         if spares and d.spares.kind in ("zones", "providers"):
 
             def key(site):
-                return site.provider if d.spares.kind == "providers" else site
+                return site.provider if d.spares.kind == "providers" else site.place
 
             parts = sorted({key(site) for mine in places.values() for site in mine})
             for gone in itertools.combinations(parts, min(spares, len(parts))):
@@ -220,6 +220,7 @@ class Direct:
                 before = s.Sum([self.g[(t - 1) % p.periods, name] for name in start.lines])
                 s.Add(more >= now - before)
                 spent.append(float(start.usd_per_gpu) * more)
+            spent += self._replica_starts(t, options)
             watts = s.Sum([float(options[o].power_w) * n for (u, o, _), n in self.n.items() if u == t])
             if limits.power_w is not None:
                 s.Add(watts <= float(limits.power_w))
@@ -240,6 +241,21 @@ class Direct:
             s.Add(s.Sum([n for (_, o, _), n in self.n.items() if options[o].gpu == gpu]) >= 1)
         self.objective = s.Sum({"cost": cost, "power": power, "gpus": gpus}[limits.objective])
         s.Minimize(self.objective)
+
+    def _replica_starts(self, t, options):
+        """(Start and drain) x GPUs x the price of the line, where every line of the site is rented."""
+        p, s, spent = self.p, self.s, []
+        for (u, name, site), n in self.n.items() if p.periods > 1 else ():
+            o = options[name]
+            mine = [line for line in p.lines if (line.host, line.site) == (o.supply, site)]
+            if u != t or not o.start_h + o.drain_h or any(ln.term in ("owned", "reserved") for ln in mine):
+                continue
+            more = s.NumVar(0, 1e6, "")
+            s.Add(more >= n - self.n[(t - 1) % p.periods, name, site])
+            price = min(float(line.usd_per_gpu_h) for line in mine)
+            gpus = float(self.hosts[o.supply].room_gpus(o))
+            spent.append(float(o.start_h + o.drain_h) * gpus * price * more)
+        return spent
 
     def _of_day(self, row):
         p, s, every = self.p, self.s, []
@@ -292,7 +308,7 @@ class Direct:
         ids = {o.id for o in options}
         stood, named = {}, dict(row.sites)
         for (_, o, site), n in self.n.items():
-            key = (o, site) if row.counts == "pools" else named.get(site)
+            key = (o, site.place) if row.counts == "pools" else named.get(site)
             if o in ids and key is not None:
                 if key not in stood:
                     stood[key] = s.BoolVar("")

@@ -70,15 +70,16 @@ def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis)
         waits = Deferrable(arrivals, r.randint(1, periods))
     mix = r.random() < 0.8
     live = [[r.random() < 0.75 or t == k == 0 for k in range(len(buckets))] for t in range(periods)]
+    least: dict[str, int] = {}
     for role in ways:
         rates = [tuple(Fraction(r.choice([2, 3, 6, 9]) * on) for on in row) for row in live]
         allowed = tuple(sites[:1]) if len(sites) > 1 and r.random() < 0.2 else None
+        used = r.choice([Fraction(1), Fraction(9, 10)])
+        # One number for both roles, as problems state it: else a quiet hour may keep decode workers alone.
+        least[role] = least.get("prefill", r.choice([0, 1, 2]))
         demands.append(
-            FleetDemand(
-                name, role, tuple(rates), buckets, r.choice([Fraction(1), Fraction(9, 10)]),
-                r.choice([0, 1, 2]), spares, mix, allowed, waits,
-            )
-        )  # fmt: skip
+            FleetDemand(name, role, tuple(rates), buckets, used, least[role], spares, mix, allowed, waits)
+        )
         for index in range(r.choice([1, 2, 3])):
             host = r.choice(hosts)
             counted = r.random() < 0.15

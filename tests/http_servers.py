@@ -24,7 +24,8 @@ def reply(
         request.send_header(name.replace("_", "-"), value)
     request.send_header("Content-Length", str(len(data)))
     request.end_headers()
-    request.wfile.write(data)
+    if request.command != "HEAD":
+        request.wfile.write(data)
 
 
 def raw(
@@ -49,6 +50,9 @@ def serving(handle: Handle) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
+            handle(self, b"")
+
+        def do_HEAD(self):
             handle(self, b"")
 
         def do_POST(self):

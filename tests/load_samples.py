@@ -11,8 +11,9 @@ from planner.performance.memory_fit import Fill
 from planner.performance.open_load import LoadPolicy, Replicas
 from planner.performance.traffic import traffic
 from planner.schema.catalog import AcceleratorCompute, AcceleratorLink, AcceleratorMemory
+from planner.schema.demand import Demand
 from planner.schema.lengths import Lengths, LengthSide
-from planner.schema.problem import Demand, Workload
+from planner.schema.workload import Workload
 from planner.steptime.build import build_specs
 from planner.steptime.step import total_step_s
 from tests import step_samples as samples

@@ -205,6 +205,8 @@ VALUES = {
     "all_reduce_latency_s": 5e-6,
     "switchless_latency_factor": 2.0,
     "pcie_efficiency": 0.4,
+    "through_host_efficiency": 0.1,
+    "through_host_latency_s": 5e-5,
     "exchange_bytes": 4.0,
     "layer_overhead_s": 1e-5,
     "moe_layer_overhead_s": 2e-5,

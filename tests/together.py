@@ -19,6 +19,22 @@ class Together(LoadScopeScheduling):
     def _split_scope(self, nodeid):
         return scope(nodeid)
 
+    def remove_node(self, node):
+        """The test amid which a process died has failed: it is not run again, to kill the next one too.
+
+        Scopes that are done are not handed out again, as xdist 3.8 does: who gets nothing else waits forever.
+        """
+        scopes = self.assigned_work.pop(node)
+        died_in = next((unit for unit in scopes.values() if not all(unit.values())), None)
+        if died_in is None:
+            return None
+        test = next(test for test, done in died_in.items() if not done)
+        died_in[test] = True
+        self.workqueue.update((name, unit) for name, unit in scopes.items() if not all(unit.values()))
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return test
+
 
 def scope(nodeid):
     """Tests of a sample problem, of a file that shares, of one with the same parameters, or without any."""

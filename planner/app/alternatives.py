@@ -25,6 +25,7 @@ def alternatives(session: LoadedProblem, k: int, run: Run) -> Plans:
     Two options are of one kind when workload, role, GPU, layout and formats are the same; over a table
     of workers every option is a kind of its own.
     """
+    session.refuse_throughput()
     ready = kept(session.study, session.problem, run)
     try:
         found = fleet_alternatives(ready.case.question, k, ready.solve, kinds_of(ready.case))

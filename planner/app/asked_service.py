@@ -8,7 +8,7 @@ from planner.app.one_configuration import Asked, Built
 from planner.performance.row_loads import Service
 from planner.performance.service_result import ServiceResult
 from planner.queueing.lengths import normal_score
-from planner.schema.plan import Statistic
+from planner.schema.pool import Statistic
 from planner.schema.service_load import ClosedLoop, OpenArrivals, ServiceLoad
 from planner.schema.slo import METRICS, SHOWN_STATISTICS
 

@@ -62,7 +62,21 @@ def calibrate(
     runs = resolve(points, flags, names)
     names.done()
     assert runs is not None, "without runs there are faults"
-    target = _target(out, _id(runs))
+    return written(runs, benchmarks, out)
+
+
+def written(runs: Runs, benchmarks: Sequence[Path], out: Path) -> Calibrated:
+    """Fit the factors of runs and write them.
+
+    Args:
+        runs: of one configuration.
+        benchmarks: the files that they come from.
+        out: a file that ends in .yaml, or a folder.
+
+    Raises:
+        InputError: runs that cannot be predicted or are far off, and a place that cannot be written.
+    """
+    target = target_of(out, entry_id(runs))
     fit = _Fit(runs)
     fit.refuse_far()
     step = fit.step_factor()
@@ -191,14 +205,12 @@ class _Fit:
             source="runs",
         )
 
-    def entry(
-        self, entry_id: str, step: SharedFactor, ttft: SharedFactor, paths: Sequence[Path]
-    ) -> UserFactors:
+    def entry(self, name: str, step: SharedFactor, ttft: SharedFactor, paths: Sequence[Path]) -> UserFactors:
         """The catalog entry, with the digests of the files behind it."""
         digests = {run.point.where: run.point.raw_sha256[:12] for run in self.runs.runs}
         title = "Own benchmarks: " + ", ".join(f"{where} ({digest})" for where, digest in digests.items())
         return UserFactors(
-            id=entry_id,
+            id=name,
             name=f"{self.runs.model.name} on {self.runs.accelerator.name} ({self.runs.engine.name})",
             factors=(self._factor(step, ttft),),
             sources={"runs": SourceText(title=title, date=_date(self.runs.runs, paths), grade="B")},
@@ -318,14 +330,15 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _id(runs: Runs) -> str:
+def entry_id(runs: Runs) -> str:
+    """Of the entry that holds the factors of these runs."""
     return f"{runs.model.id}-{runs.accelerator.id}-{runs.engine.id}-{runs.weights}"
 
 
-def _target(out: Path, entry_id: str) -> Path:
+def target_of(out: Path, name: str) -> Path:
     """The file to write: the one named, or one inside an overlay folder."""
     if out.is_dir() or (not out.suffix and not out.exists()):
-        return out / FOLDER / f"{entry_id}.yaml"
+        return out / FOLDER / f"{name}.yaml"
     if out.suffix != ".yaml":
         hint = f'"{out.with_suffix(".yaml")}"'
         raise input_error("--out", "", f'"{out}"', "a file that ends in .yaml, or a folder", hint)

@@ -27,7 +27,7 @@ from planner.performance.service_result import ServiceResult
 from planner.performance.user_factors import evidence, sigma_log
 from planner.planning.documents.pool_document import memory_document
 from planner.schema.candidates import FloatArray
-from planner.schema.plan import Curve, CurvePoint
+from planner.schema.estimate import Curve, CurvePoint
 from planner.schema.service_load import PLAIN, ClosedLoop, Conventions, OpenArrivals, ServiceLoad
 from planner.schema.traffic import Traffic
 

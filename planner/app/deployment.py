@@ -15,7 +15,8 @@ from planner.errors import InputError, input_error, nearest
 from planner.explain.problem_values import overridable, peak_rps, problem_value, sizing_of, workload_names
 from planner.schema.catalog_index import Catalog
 from planner.schema.known import Known
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 from planner.schema.readings import Reading
 
 Changes = dict[str, Any]

@@ -29,8 +29,8 @@ from planner.performance.user_factors import evidence, sigma_log, user_factor
 from planner.planning.documents.pool_document import memory_document
 from planner.schema.choice import Option, Supply
 from planner.schema.configuration import Configuration
-from planner.schema.plan import Estimate
-from planner.schema.problem import Fleet
+from planner.schema.estimate import Estimate
+from planner.schema.hardware import Fleet
 from planner.schema.routing import Routing, RoutingPolicy
 from planner.schema.service_load import PLAIN, ClosedLoop, Conventions, OpenArrivals, ServiceLoad
 from planner.steptime.step import step_time_s

@@ -26,10 +26,13 @@ from planner.planning.workload.case import find_model, policy_of
 from planner.schema.candidates import BoolArray, Candidates, IntArray, Lot
 from planner.schema.choice import Option, Supply
 from planner.schema.configuration import Configuration
+from planner.schema.demand import Demand
+from planner.schema.estimate import Fit, FitRow
+from planner.schema.hardware import Fleet
 from planner.schema.lengths import Lengths, LengthSide
-from planner.schema.plan import Fit, FitRow
-from planner.schema.problem import Demand, Fleet, Precision, Search, Workload
+from planner.schema.search import Search
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Precision, Workload
 from planner.steptime.model_facts import model_facts
 
 _HEADROOM_FRACTION = 0.0

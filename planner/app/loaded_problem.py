@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from planner.app.plan import answered
+from planner.errors import InputError, input_error
 from planner.loaders.catalog import load_catalog
 from planner.loaders.named_files import roots
 from planner.loaders.problem import load_problem_document, problem_in
 from planner.loaders.rules import load_planning_rules
 from planner.loaders.set_path import with_changes
 from planner.loaders.yaml_source import Document, read_asked_document
+from planner.planning.answering.people import settled_demand
+from planner.planning.posing.said_demand import SaidDemand
 from planner.planning.posing.study import Study
 from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
@@ -42,7 +46,7 @@ class LoadedProblem:
 
         ``inside``: folders in which files must lie that changes name (see `named_files.roots`).
         """
-        self.problem, self.values, self.folder = problem, values, folder
+        self.stated, self.values, self.folder = problem, values, folder
         self.catalog, self.rules, self.where = catalog, tuple(rules), where
         self.inside = inside
 
@@ -57,6 +61,21 @@ class LoadedProblem:
         """
         catalog, rules = load_catalog(overlays), load_planning_rules(overlays)
         return cls.of_document(read_asked_document(path), path.parent, catalog, rules, confined)
+
+    @classmethod
+    def of_values(
+        cls, values: Mapping[str, Any], overlays: tuple[Path, ...] = (), confined: bool | None = None
+    ) -> Self:
+        """The problem in plain values; files that it names lie in the folder of the process.
+
+        Raises:
+            InputError: everything wrong with them.
+        """
+        catalog, rules = load_catalog(overlays), load_planning_rules(overlays)
+        folder, ids = Path(), [rule.id for rule in rules]
+        inside = roots(folder, confined)
+        problem = load_problem_document(values, catalog, "problem", folder, ids, inside)
+        return cls(problem, values, folder, catalog, rules, inside=inside)
 
     @classmethod
     def of_document(
@@ -77,13 +96,23 @@ class LoadedProblem:
         return cls(problem, document.value, folder, catalog, rules, document.name, inside)
 
     @cached_property
+    def problem(self) -> Problem:
+        """With a rate for every workload, however the demand is stated."""
+        return self.said.problem
+
+    @cached_property
+    def said(self) -> SaidDemand:
+        """What is said of the demand, and the rates that follow."""
+        return settled_demand(self.study, self.stated, Run())
+
+    @cached_property
     def study(self) -> Study:
         """What is kept between questions."""
         return Study(self.catalog, self.rules, self.folder, self.where)
 
     def by_power(self) -> Self:
         """The same problem for plans that are compared by their power: unknown power is left aside."""
-        other = type(self)(self.problem, self.values, self.folder, self.catalog, self.rules, self.where)
+        other = type(self)(self.stated, self.values, self.folder, self.catalog, self.rules, self.where)
         other.__dict__["study"] = Study(self.catalog, self.rules, self.folder, self.where, by_power=True)
         return other
 
@@ -100,10 +129,29 @@ class LoadedProblem:
         other.__dict__["study"] = self.study
         return other
 
+    def refuse_throughput(self) -> None:
+        """Refuse a question about the least of something where the most is looked for.
+
+        Raises:
+            InputError: the problem asks for the largest load.
+        """
+        if self.problem.objective == "throughput":
+            found = "throughput, of which this command tells nothing"
+            expected = "cost, cost_per_token, gpus or power (planner capacity tells what stops more load)"
+            raise input_error(self.where, "objective", found, expected)
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """A block whose faults name the problem's file too."""
+        try:
+            yield
+        except InputError as problems:
+            raise self.study.placed(problems) from None
+
     def solve(self, *, time_limit_s: float | None = None, seed: int = 0, workers: int = 1) -> Plan:
         """The optimal plan, proved or with its gap."""
         return self.plan(Run(time_limit_s, seed, workers))
 
     def plan(self, run: Run) -> Plan:
         """The plan under the limits of a run."""
-        return answered(self.study, self.problem, run)
+        return answered(self.study, self.stated, run)

@@ -14,6 +14,7 @@ from planner.schema.readings import Note, Readout, Series
 if TYPE_CHECKING:
     from planner.loaders.metric_names import MetricNames
     from planner.loaders.scrape import Scrape
+    from planner.schema.benchmark import BenchmarkPoint
     from planner.schema.observation import Observation
 
 AUTHORIZATION = "PLANNER_PROMETHEUS_AUTHORIZATION"
@@ -163,21 +164,52 @@ def from_prometheus(
     Raises:
         InputError: no answer, no access, no Prometheus; a selector or range that cannot be.
     """
+    from planner.loaders.readout import read_out
+
+    names, series, notes = _stored(url, range_s, selector, overlays, "planner diagnose")
+    return read_out(names.exporters, series, notes)
+
+
+def runs_of_prometheus(
+    url: str, range_s: float = RANGE_S, selector: str = "", overlays: Sequence[Path] = ()
+) -> tuple[BenchmarkPoint, ...]:
+    """What a Prometheus server has counted over a range that ends now, as one run a model.
+
+    Raises:
+        InputError: as for `from_prometheus`, and where no request was counted.
+    """
+    from planner.loaders import http
+    from planner.loaders.served import served
+
+    names, series, notes = _stored(url, range_s, selector, overlays, "planner verify")
+    shown = http.without_password(url)
+    found = served(names.exporters, series, shown)
+    if not found:
+        said = "; ".join(note.text for note in notes) or f"no request in the last {range_s:g} s"
+        raise input_error(
+            shown, "", said, "times to first token of a known engine, --range that holds the run"
+        )
+    return found
+
+
+def _stored(
+    url: str, range_s: float, selector: str, overlays: Sequence[Path], where: str
+) -> tuple[MetricNames, Sequence[Series], Sequence[Note]]:
+    """The series of known exporters on a server."""
     from planner.loaders import http, prometheus
     from planner.loaders.metric_names import load_metric_names
-    from planner.loaders.readout import read_out
     from planner.loaders.selector import parse_selector
 
     http.check_url(url, "the address of a Prometheus server")
     if not MIN_RANGE_S <= range_s <= MAX_RANGE_S:
-        raise input_error("planner diagnose", "--range", f"{range_s:g} s", f"{MIN_RANGE_S} s to 7 days")
+        raise input_error(where, "--range", f"{range_s:g} s", f"{MIN_RANGE_S} s to 7 days")
     chosen = parse_selector(selector)
     names = load_metric_names(overlays)
     with http.client(_authorization()) as opened:
         series, notes = prometheus.query_series(
             opened, url, names, range_s=max(1, round(range_s)), selector=chosen
         )
-    return read_out(names.exporters, series, notes)
+    return names, series, notes
 
 
 def read(

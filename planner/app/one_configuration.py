@@ -27,12 +27,15 @@ from planner.schema.candidates import Candidates, IntArray, Lot
 from planner.schema.catalog import Accelerator, Engine, Model
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
+from planner.schema.demand import Demand
+from planner.schema.estimate import CannotRun
 from planner.schema.facts import ModelFacts
+from planner.schema.hardware import Fleet
 from planner.schema.lengths import Lengths, LengthSide
-from planner.schema.plan import CannotRun
 from planner.schema.policy import Policy
-from planner.schema.problem import Demand, Fleet, Precision, Search, Workload
+from planner.schema.search import Search
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Precision, Workload
 from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
 

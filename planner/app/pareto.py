@@ -79,6 +79,7 @@ def pareto(
         InputError: an unknown axis, one named twice, or none that can be minimized.
         StoppedError: the time ended before there was a plan.
     """
+    session.refuse_throughput()
     if "power" in axes:
         _refuse_powerless(session)
         session = session.by_power()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 
+from planner.app.stated_problem import StatedProblem
 from planner.errors import InputError
 from planner.loaders.catalog import load_catalog
-from planner.loaders.files import name_of
 from planner.loaders.named_files import roots
-from planner.loaders.problem import load_problem
+from planner.loaders.problem import problem_in
 from planner.loaders.rules import load_planning_rules
+from planner.loaders.trace_hours import traces_taken
+from planner.loaders.yaml_source import Document, read_asked_document
 from planner.planning.answering import free_demand
 from planner.planning.answering.fleet_plan import fleet_plan, posed_settings
+from planner.planning.answering.people import settled_demand, with_demand_taken
+from planner.planning.capacity.plan import capacity_plan
 from planner.planning.documents.document import inputs
 from planner.planning.posing.study import Study
 from planner.planning.run import Run
@@ -24,27 +27,32 @@ from planner.schema.rules import PlanningRule
 
 
 def plan(
-    path: Path,
+    source: Path | StatedProblem,
     *,
     overlays: tuple[Path, ...] = (),
-    time_limit_s: float | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    progress: Callable[[str], None] | None = None,
-    timing: bool = False,
-    as_of: date | None = None,
+    run: Run | None = None,
 ) -> Plan:
-    """The optimal plan of a problem file, proved or with its gap.
+    """The optimal plan of a problem file or of what flags state, proved or with its gap.
 
     Raises:
         InputError: everything wrong with the problem, the catalog or the rules.
     """
-    run = Run(time_limit_s, seed, workers, progress, timing, as_of)
+    run = run or Run()
+    if isinstance(source, StatedProblem):
+        try:
+            return _planned(source.document, source.folder, overlays, run)
+        except InputError as problems:
+            raise source.by_flag(problems) from None
+    return _planned(lambda: read_asked_document(source), source.parent, overlays, run)
+
+
+def _planned(read: Callable[[], Document], folder: Path, overlays: tuple[Path, ...], run: Run) -> Plan:
     with run.step("load", "reading the catalog and the problem"):
         catalog = load_catalog(overlays)
         rules = load_planning_rules(overlays)
-        problem = load_problem(path, catalog, [rule.id for rule in rules], roots(path.parent))
-    return solve_problem(problem, path.parent, catalog, rules, run, name_of(path))
+        document = read()
+        problem = problem_in(document, folder, catalog, [rule.id for rule in rules], roots(folder))
+    return solve_problem(problem, folder, catalog, rules, run, document.name)
 
 
 def solve_problem(
@@ -69,15 +77,20 @@ def answered(study: Study, problem: Problem, run: Run) -> Plan:
     """
     run.check()
     try:
-        return _answered(study, problem, run)
+        found = _answered(study, problem, run)
+        taken = traces_taken(problem, study.folder)
+        return found.model_copy(update={"traces": taken}) if taken else found
     except InputError as problems:
         raise study.placed(problems) from None
 
 
 def _answered(study: Study, problem: Problem, run: Run) -> Plan:
+    if problem.objective == "throughput":
+        return capacity_plan(study, problem, run)
     if free_demand.is_free(problem):
         return _freed(study, problem, run)
-    return fleet_plan(study, problem, run)
+    said = settled_demand(study, problem, run)
+    return with_demand_taken(fleet_plan(study, said.problem, run), said)
 
 
 def _freed(study: Study, problem: Problem, run: Run) -> Plan:

@@ -16,7 +16,8 @@ from planner.app.deployment import (
 from planner.app.knob_changes import NotPricedError, turn
 from planner.explain.in_the_way import blocking, in_the_way
 from planner.schema.diagnosis import ActionAdvised, Finding, PredictedState, PricedEffect
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 
 
 class Pricing:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from planner.errors import StoppedError
 from planner.planning.answering.fleet_plan import answer_fleet, told_plan
+from planner.planning.answering.people import with_demand_taken
 from planner.planning.asking.oracle import asker_of_fleet
 from planner.planning.asking.other_routers import other_routers
 from planner.planning.asking.reasons import fleet_reasons
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 def relax(session: LoadedProblem, run: Run) -> Plan:
     """The plan with its conflicts and relaxations where there is none, or the price of every limit."""
+    session.refuse_throughput()
+    return with_demand_taken(_relaxed(session, run), session.said)
+
+
+def _relaxed(session: LoadedProblem, run: Run) -> Plan:
     first = run.part(3)
     found = answer_fleet(session.study, session.problem, first)
     plan = told_in_any_case(first, lambda: told_plan(session.study, found, first))

@@ -23,6 +23,7 @@ def robust(session: LoadedProblem, run: Run) -> Plan:
     and prices of each term of -20 % and +20 %; beside it stands what planning again would cost. The robust
     variant is the cheapest fleet for the worst of demand and speed.
     """
+    session.refuse_throughput()
     ready = kept(session.study, session.problem, run)
     plan = ready.document(ready.answer.choice)
     if ready.answer.choice.value is None:

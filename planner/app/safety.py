@@ -16,9 +16,9 @@ from planner.planning.posing.shape import places_matter
 from planner.planning.run import Run
 from planner.planning.workload.resized import mean_limits_s
 from planner.schema.plan import Plan
-from planner.schema.problem import Workload
 from planner.schema.safety import SafetyName, SafetyStep
 from planner.schema.slo import Slo
+from planner.schema.workload import Workload
 
 Changes = dict[str, Any]
 """Values by path; None takes a key away."""
@@ -49,7 +49,7 @@ def safety_optima(session: LoadedProblem, plan: Plan, run: Run) -> tuple[SafetyS
     try:
         for place, (name, changes) in enumerate(todo):
             looser = changed.changed(changes)
-            if looser.problem != changed.problem:
+            if looser.stated != changed.stated:
                 best = _better(looser.plan(run.part(len(todo) - place)), best)
             steps.append(_step(name, best))
             changed = looser
@@ -64,6 +64,7 @@ def refuse_without_layers(session: LoadedProblem) -> None:
     Raises:
         InputError: it has none.
     """
+    session.refuse_throughput()
     problem, where = session.problem, session.where
     if problem.workers is not None:
         found = "a table of measured workers, whose rates hold for the limits that they were measured at"

@@ -34,6 +34,28 @@ class Session(LoadedProblem):
 
         return sweep(self, axes, run or Run())
 
+    def capacity(self, workloads: Sequence[str] = (), *, run: Run | None = None) -> Plan:
+        """The plan at the largest load that the fleet carries; the demand is the mix.
+
+        Raises:
+            InputError: nothing limits the fleet, or an unknown workload.
+        """
+        from planner.app.capacity import capacity
+
+        return capacity(self, run or Run(), workloads)
+
+    def capacities(
+        self, axes: Mapping[str, Sequence[Any]], workloads: Sequence[str] = (), *, run: Run | None = None
+    ) -> Sweep:
+        """The same for every combination of values along paths.
+
+        Raises:
+            InputError: as for `changed`.
+        """
+        from planner.app.capacity import capacities
+
+        return capacities(self, axes, run or Run(), workloads)
+
     def relax(self, *, run: Run | None = None) -> Plan:
         """The plan with its conflicts, its cheapest relaxations and the price of every limit."""
         from planner.app.relax import relax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from planner.schema.answers import Sweep, SweepRow, WhatIf
 if TYPE_CHECKING:
     from planner.app.loaded_problem import LoadedProblem
     from planner.planning.run import Run
+    from planner.schema.plan import Plan
 
 MOST_ROWS = 1000
 """Combinations of one sweep."""
@@ -32,7 +33,22 @@ def what_if(session: LoadedProblem, changes: Mapping[str, Any], run: Run) -> Wha
 
 
 def sweep(session: LoadedProblem, axes: Mapping[str, Sequence[Any]], run: Run) -> Sweep:
-    """The plan at every combination of values; every combination is checked before the first is planned.
+    """The plan at every combination of values.
+
+    Raises:
+        InputError: more than `MOST_ROWS` combinations, and as for `what_if`.
+        StoppedError: the time ended before the first of them was planned.
+    """
+    return sweep_of(session, axes, run, lambda changed, part: changed.plan(part))
+
+
+def sweep_of(
+    session: LoadedProblem,
+    axes: Mapping[str, Sequence[Any]],
+    run: Run,
+    planned: Callable[[LoadedProblem, Run], Plan],
+) -> Sweep:
+    """A plan at every combination of values; every combination is checked before the first is planned.
 
     Each takes its part of the time that is left. Those that the time does not suffice for are left out.
 
@@ -50,7 +66,7 @@ def sweep(session: LoadedProblem, axes: Mapping[str, Sequence[Any]], run: Run) -
     rows: list[SweepRow] = []
     try:
         for point, changed in zip(points, sessions, strict=True):
-            plan = changed.plan(run.part(number - len(rows)))
+            plan = planned(changed, run.part(number - len(rows)))
             rows.append(SweepRow(set={path: _plain(value) for path, value in point.items()}, plan=plan))
     except StoppedError:
         if not rows:

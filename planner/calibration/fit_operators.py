@@ -24,7 +24,7 @@ from planner.physics.operators import BYTES_PER_ACTIVATION
 from planner.schema.calibration import OPERATOR_BOUNDS, OperatorError
 from planner.schema.catalog_index import Catalog
 from planner.schema.operator_times import OperatorTable
-from planner.steptime.operators import architecture_names
+from planner.steptime.operators import ALL_REDUCE, GIGA, ONE_WAY_GB, PCIE, architecture_names
 
 SCALE_LOG = 0.15
 ROUNDS = 60
@@ -112,6 +112,8 @@ def fit_operators(
             found = _fitted(rows, fitted_half(rows), name)
             if found.get("memory_fraction", 1.0) < POOR_FRACTION:
                 continue
+            if name == f"{ALL_REDUCE}.{PCIE}":
+                found[ONE_WAY_GB] = float(f"{np.median(rows.bytes_per_s) / GIGA:.{SIGNIFICANT}g}")
             numbers.setdefault(architecture, {})[name] = found
             errors.append(_error(architecture, name, rows, found))
         for architecture, start_us in _small_kernels(table, catalog).items():

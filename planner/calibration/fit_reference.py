@@ -12,12 +12,14 @@ from planner.calibration.accuracy import scored
 from planner.calibration.doubts import start_ups, without
 from planner.calibration.fit_operators import fit_operators, read_operator_folder
 from planner.calibration.measured_rows import MeasuredRows, measured_rows
+from planner.calibration.operator_merge import with_operators
 from planner.errors import InputError, input_error
 from planner.loaders.catalog import load_catalog
 from planner.loaders.measurements import read_measurements
 from planner.performance.distance import PLAIN_LAYOUT, layout_kind
 from planner.performance.fitting import FitParameter, Fitted, RobustFit
 from planner.performance.rows import RowPredictions, predict_rows
+from planner.performance.spread import QUANTITIES
 from planner.physics.arrays import FloatArray, IntArray
 from planner.schema.calibration import OperatorError
 from planner.schema.catalog import Calibration
@@ -142,7 +144,7 @@ def fit_reference(
     """Fit everything, and leave out pairs, GPUs and models in turn.
 
     Measured operators (a folder of their tables) come first: their numbers are facts of the kernels that the
-    fit to whole steps takes as they are. Without the folder those of the calibration stay.
+    fit to whole steps takes as they are. Those of the calibration stay where the folder has no table of them.
 
     Raises:
         InputError: no tables, or broken ones.
@@ -150,12 +152,13 @@ def fit_reference(
     catalog = load_catalog(overlays)
     start, errors = catalog.calibration, catalog.calibration.fit.operators if catalog.calibration.fit else ()
     if operators is not None:
-        found = fit_operators(read_operator_folder(operators), catalog, progress)
-        start, errors = start.model_copy(update={"operators": found.numbers}), found.errors
+        tables = read_operator_folder(operators)
+        start, errors = with_operators(catalog, tables, fit_operators(tables, catalog, progress))
     rows = measured_rows(read_folder(folder), catalog, start)
     doubts = start_ups(rows, at_priors(start))
     rows = without(rows, doubts)
     fitter = _Fitter(rows)
+    _refuse_without(fitter, folder)
     progress("fitting")
     calibration, parts = fitter.all(at_priors(start))
     left_out, ways = {}, fitter.ways()
@@ -195,6 +198,20 @@ class _Part:
     names: tuple[str, ...]
     fit: RobustFit
     fitted: Fitted
+
+
+def _refuse_without(fitter: _Fitter, folder: Path) -> None:
+    seen = set(fitter.observations.number[fitter.weights > 0].tolist())
+    lacking = [number for number in QUANTITIES if number not in seen]
+    if lacking:
+        found = f"no row that counts with {', '.join(lacking)}"
+        expected = f"rows with each of {', '.join(QUANTITIES)}: every one has a spread of its own"
+        raise input_error(str(folder), "", found, expected)
+    for way in ("GPU", "model"):
+        if not any(fitter.ways()[way]):
+            raise input_error(
+                str(folder), "", f"rows of one {way} alone", "two at least: each is left out once"
+            )
 
 
 class _Fitter:
@@ -245,7 +262,7 @@ class _Fitter:
         kinds = [layout_kind(item) for item in items]
         many = np.isfinite(loads.requests) & (loads.requests > FEW_IN_FLIGHT)
         long = loads.input_tokens + loads.output_tokens > SHORT_TOKENS
-        return {
+        named = {
             "pair": np.array([f"{item.model.id}|{item.accelerator.id}" for item in items]),
             "GPU": np.array([item.accelerator.id for item in items]),
             "model": np.array([item.model.id for item in items]),
@@ -257,6 +274,8 @@ class _Fitter:
             "batch": np.where(many[rows], "large", ""),
             "context": np.where(long[rows], "long", ""),
         }
+        # Without what all rows have in common nothing is left to fit.
+        return {way: keys if len(set(keys)) > 1 else np.full_like(keys, "") for way, keys in named.items()}
 
     def leave_out(
         self,

@@ -45,7 +45,9 @@ def summarised(found: ReferenceFit, on: date | None = None) -> Calibration:
         }
         | {OWN_ROWS_KEY: dict(_errors(found, own))},
         operators=found.operators,
-        coverage={number: intervals[f"{number}: all"].others for number in _NUMBERS},
+        coverage={
+            number: intervals[name].others for number in _NUMBERS if (name := f"{number}: all") in intervals
+        },
         intervals=intervals,
     )
     sources = dict(calibration.sources)

@@ -19,8 +19,8 @@ from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
 from planner.schema.engine import EngineGeneration
 from planner.schema.facts import ModelFacts
+from planner.schema.hardware import Fleet
 from planner.schema.measurement import Measurement
-from planner.schema.problem import Fleet
 from planner.steptime.build import PreparedSpecs
 from planner.steptime.model_facts import model_facts
 from planner.steptime.weights import attention_format
@@ -217,6 +217,8 @@ class _Reader:
             calibration=self.calibration,
             batched_tokens=row.batched_tokens or engine.limits.batched_on(accelerator),
             node_gpus=max(accelerator.host.node_size, 1),
+            # A bridge that is sold apart would be named.
+            fast_link=not accelerator.link.optional,
         )
         if row.disaggregated:
             return workers(base, row, self.network)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.calibration.hot_ranks import hot_ratios
 from planner.physics.arrays import FloatArray, IntArray
 from planner.physics.operators import BYTES_PER_ACTIVATION
 from planner.schema.catalog import Accelerator, NumberFormat
@@ -109,15 +110,25 @@ class OperatorRows:
         return self.take(keep)
 
 
-def operator_rows(table: OperatorTable, catalog: Catalog) -> dict[tuple[str, str], OperatorRows]:
-    """Rows by architecture (see `architecture_names`) and ``operator.format``, of formats with terms."""
+def operator_rows(
+    table: OperatorTable, catalog: Catalog, spread: bool = False
+) -> dict[tuple[str, str], OperatorRows]:
+    """Rows by architecture (see `architecture_names`) and ``operator.format``, of formats with terms.
+
+    One rank alone, from which kernels are fitted: what spreading experts over ranks adds is no matter of the
+    kernel. With ``spread`` the others, their hottest rank's tokens over the mean as ``hot_ratio``.
+    """
     word = FORMAT_COLUMN.get(table.kind)
     if word is None:
         return {}
     words = {name: np.array(values) for name, values in table.words.items()}
-    # One rank alone: what spreading experts over ranks adds is no matter of the kernel.
     alone = np.array(table.numbers.get("expert_ep", (1.0,) * len(table))) == 1.0
+    wanted = ~alone if spread else alone
+    if not wanted.any():
+        return {}
     sizes = {name: np.array(values) for name, values in table.numbers.items()}
+    if spread:
+        sizes["hot_ratio"] = hot_ratios(table)
     if "distribution" in words:
         sizes["even"] = (words["distribution"] == EVEN).astype(np.float64)
     measured = np.array(table.measured_us) * MICRO
@@ -129,7 +140,7 @@ def operator_rows(table: OperatorTable, catalog: Catalog) -> dict[tuple[str, str
             name: gpu for name, gpu in known.items() if gpu and architecture_names(gpu)[0] == architecture
         }
         for text, form in FORMATS.items():
-            picked = np.isin(words["gpu"], list(mine)) & (words[word] == text) & alone
+            picked = np.isin(words["gpu"], list(mine)) & (words[word] == text) & wanted
             if not picked.any():
                 continue
             peaks = {name: _peak(table.kind, gpu, form, catalog) for name, gpu in mine.items()}

@@ -32,7 +32,8 @@ def known_s(table: OperatorTable, catalog: Catalog, calibration: Calibration) ->
     A format without numbers takes those that a step takes for it.
     """
     result = np.full(len(table), np.nan)
-    for (architecture, name), rows in rows_by_name(table, catalog).items():
+    spread = operator_rows(table, catalog, spread=True) if table.kind == "moe" else {}
+    for (architecture, name), rows in (*rows_by_name(table, catalog).items(), *spread.items()):
         operators = calibration.operators.get(architecture, {})
         kind, _, form = name.partition(".")
         if kind == "moe" and name not in operators and f"moe.{form}-block" in operators:
@@ -167,10 +168,12 @@ def _touched(size: Mapping[str, FloatArray], routing_share: Floats) -> FloatArra
 
 
 def _moe(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> Floats:
+    """Of the hottest rank where experts are spread."""
     size = rows.sizes
     flops_per_s, bytes_per_s = _rates(rows, numbers)
+    hottest = size["tokens"] * size.get("hot_ratio", 1.0)
     return operator_times.routed_experts_s(
-        size["tokens"],
+        hottest,
         size["experts"],
         size["experts_per_token"],
         size["hidden_size"],
@@ -181,10 +184,11 @@ def _moe(rows: OperatorRows, numbers: Numbers, launch_s: FloatArray) -> Floats:
         bytes_per_s,
         rows.bytes_per_s,
         numbers["overlap_exponent"],
-        _touched(size, numbers["routing_share"]),
+        _touched({**size, "tokens": hottest}, numbers["routing_share"]),
         EXPERT_HALF_TOKENS,
         numbers["row_passes"],
         launch_s,
+        1.0 / size["expert_ep"],
     )
 
 

@@ -55,14 +55,9 @@ def ratios(rows: Sequence[PredictedPercentiles], number: str, group: str) -> Flo
             and number in row.row.observed_ms
             and number in row.ms
             and _belongs(row, group)
-            and not _is_queue(row, number)
+            and not row.row.is_place_in_queue(number)
         ]
     )
-
-
-def _is_queue(row: PredictedPercentiles, number: str) -> bool:
-    """Whether a number is a position in the queue of a burst, and no time that anybody plans for."""
-    return row.row.measured.kind == "burst" and number.startswith(("ttft", "e2e"))
 
 
 def _belongs(row: PredictedPercentiles, group: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.calibration.held_prompts import with_held_prompts
 from planner.calibration.ladders import sent_before, with_in_flight, with_start_up
 from planner.calibration.measured_rows import LEGACY, measured_rows
 from planner.performance.finite_run import Repeats
@@ -56,6 +57,7 @@ def percentile_services(
         _service(row, complete, service, judgement, before.get(row.measured.id))
         for row, complete, service in zip(kept, found.measurements, found.services, strict=True)
     )
+    kept = with_held_prompts(kept, services)
     return PercentileServices(kept, _with_room(kept, services), found.families, found.skipped)
 
 

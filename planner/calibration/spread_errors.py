@@ -162,10 +162,10 @@ class _Reader:
             self._fill(row, self.ground, names, has[place], distances[place])
         items = [self.rows.configurations[row] for _, row, _ in cases]
         return Errors(
-            np.array([number for number, _, _ in cases]),
+            np.array([number for number, _, _ in cases], dtype=np.str_),
             np.array([row for _, row, _ in cases], dtype=np.intp),
             np.array([log for _, _, log in cases]),
-            np.array([f"{item.model.id}|{item.accelerator.id}" for item in items]),
+            np.array([f"{item.model.id}|{item.accelerator.id}" for item in items], dtype=np.str_),
             has,
             distances,
             np.array([float(self.ground.evidence(item)) for item in items]),

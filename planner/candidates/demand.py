@@ -9,11 +9,13 @@ import numpy as np
 from planner.errors import input_error
 from planner.performance.traffic import mean_turns
 from planner.schema.choice import Spares
-from planner.schema.problem import Demand, Fleet, Redundancy, Workload
+from planner.schema.demand import Demand
+from planner.schema.hardware import Fleet
 from planner.schema.sessions import Sessions
-from planner.schema.traces import TraceLengths
+from planner.schema.stated import Redundancy
+from planner.schema.traces import WINDOW_S, TraceLengths, file_of
+from planner.schema.workload import Workload
 
-_WINDOW_S = 300.0
 _MILLI = 1000
 _HOUR_S = 3600
 
@@ -42,13 +44,18 @@ def peak_and_mean_rps(demand: Demand, trace: TraceLengths | None) -> tuple[Fract
     assert trace is not None
     if trace.arrival_s is None:
         raise input_error(
-            f"trace {demand.trace}",
+            f"trace {file_of(demand.trace)}" if demand.trace is not None else "trace",
             "demand.trace",
             "no arrival times",
             "a trace with times, or demand.peak_rps",
         )
+    if trace.counts is not None:  # too many to be kept one by one
+        span_s = max(trace.counts.span_s, 1.0)
+        most, mean_rate = max(trace.counts.windows.values()), trace.counts.requests / span_s
+        mean = Fraction(demand.mean_rps) if demand.mean_rps is not None else _up(mean_rate)
+        return _up(max(most / WINDOW_S, mean_rate)), mean
     span_s = max(float(trace.arrival_s[-1]), 1.0)
-    window_s = min(_WINDOW_S, span_s)
+    window_s = min(WINDOW_S, span_s)
     counts = np.bincount((trace.arrival_s // window_s).astype(np.int64))
     busiest = float(counts.max()) / window_s
     mean_rate = trace.arrival_s.size / span_s

@@ -12,7 +12,7 @@ from planner.schema.candidates import AllowedFormat, Lot
 from planner.schema.catalog import Calibration, Engine, NumberFormat
 from planner.schema.configuration import AS_FITTED, AdapterSlots, Drafting, ExpertTraffic
 from planner.schema.facts import ModelFacts
-from planner.schema.problem import Search
+from planner.schema.search import Search
 from planner.steptime.splitting import heads_divide
 
 POWERS = (1, 2, 4, 8, 16, 32, 64)

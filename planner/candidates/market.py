@@ -12,8 +12,9 @@ from planner.schema.accelerator import AcceleratorLink, Partition
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator, Offer, PriceList
 from planner.schema.catalog_index import folded
-from planner.schema.plan import OfferTaken
-from planner.schema.problem import Fleet, Problem
+from planner.schema.hardware import Fleet
+from planner.schema.pool import OfferTaken
+from planner.schema.problem import Problem
 
 _MESH = ("nvlink", "xgmi", "ici", "roce", "neuronlink")
 

@@ -12,8 +12,10 @@ from planner.constraints.plan.registry import PLAN_LIMITS
 from planner.errors import Fault, InputError, input_error, nearest
 from planner.performance.measured_view import View, unread_rows, workload_faults
 from planner.schema.choice import ChoiceProblem, Coupling, Limits, Option, PoolDemand, Role, Supply
-from planner.schema.problem import Fleet, Problem, Workload
+from planner.schema.hardware import Fleet
+from planner.schema.problem import Problem
 from planner.schema.workers import MeasuredCase, WorkerRow, WorkerTable
+from planner.schema.workload import Workload
 
 
 def measured_case(
@@ -257,7 +259,8 @@ def _unread(problem: Problem, table: WorkerTable) -> Iterator[str]:
     for name in problem.fleet.accelerators or ():
         if name not in gpus:
             yield f"fleet.accelerators: no row of the table has {name}"
-    rate = table.rate_rps
+    # Where the largest load is looked for, the rate of the file is only where the search begins.
+    rate = None if problem.objective == "throughput" else table.rate_rps
     for workload in problem.workloads if rate is not None else ():
         demand, key = workload.demand, "peak_rps"
         stated = demand.peak_rps

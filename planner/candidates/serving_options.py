@@ -9,8 +9,8 @@ from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import AdapterSlots, Drafting, ExpertTraffic
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import ServingOptions
-from planner.schema.problem import Workload
 from planner.schema.speculation import Speculation
+from planner.schema.workload import Workload
 from planner.steptime.drafting import eagle_head
 from planner.steptime.model_facts import model_facts
 

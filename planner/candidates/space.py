@@ -10,7 +10,9 @@ from planner.candidates.serving_options import adapter_slots, drafting_choices, 
 from planner.schema.catalog import Engine, Model, Network
 from planner.schema.catalog_index import Catalog
 from planner.schema.facts import ModelFacts
-from planner.schema.problem import Fleet, Search, Workload
+from planner.schema.hardware import Fleet
+from planner.schema.search import Search
+from planner.schema.workload import Workload
 
 STAGES_RULE = "pipeline-within-server"
 """The planning rule that keeps pipelines out of servers that hold the model."""

@@ -11,7 +11,7 @@ from planner.constraints.fleet_check_market import broken_limits, broken_purchas
 from planner.constraints.fleet_check_pools import broken_layouts, broken_workloads
 from planner.constraints.fleet_check_waiting import broken_levels
 from planner.schema.choice import Objective
-from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice
+from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
 
 _NONE = Fraction(0)
 
@@ -78,10 +78,25 @@ def bill(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> FleetBill:
         for start in problem.starts:
             now, before = (sum(p.bought.get(n, 0) for n in start.lines) for p in (period, periods[t - 1]))
             start_usd += start.usd_per_gpu * max(0, now - before)
+        start_usd += sum(starts_usd(problem, periods, t).values(), _NONE)
         watts = (power.get(option, _NONE) * count for (option, _), count in period.counts.items())
         held = {gpu: count for gpu, count in sorted(gpus.items()) if count}
         bills.append(PeriodBill(gpu_usd, api_usd, start_usd, held, sum(watts, _NONE)))
     return FleetBill(tuple(bills))
+
+
+def starts_usd(problem: FleetProblem, periods: Sequence[PeriodChoice], t: int) -> dict[Placement, Fraction]:
+    """What the replicas that start in a period cost, by option and site; the day is cyclic."""
+    if not problem.pays_starts:
+        return {}
+    options = {option.id: option for option in problem.options}
+    before, found = periods[t - 1].counts, {}
+    for place, count in sorted(periods[t].counts.items()):
+        more = count - before.get(place, 0)
+        usd = problem.start_usd(options[place[0]], place[1]) if more > 0 else _NONE
+        if usd:
+            found[place] = usd * more
+    return found
 
 
 def broken(problem: FleetProblem, choice: FleetChoice) -> list[str]:

@@ -13,7 +13,8 @@ from planner.explain.input_changes import input_changes
 from planner.explain.moved_defaults import moved_defaults
 from planner.explain.phrases import is_answered, listing
 from planner.explain.pool_changes import mode_changes, pool_changes
-from planner.schema.plan import ConstraintState, Difference, Plan
+from planner.schema.limits_told import ConstraintState
+from planner.schema.plan import Difference, Plan
 from planner.schema.slo import METRICS
 
 

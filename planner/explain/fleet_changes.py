@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from planner import numbers
 from planner.explain.hours import BoughtLine, bought_lines, has_hours, mean, replicas_by_hour, spread
-from planner.schema.plan import Difference, Plan, Pool
+from planner.schema.plan import Difference, Plan
+from planner.schema.pool import Pool
 
 _TERMS = {"on_demand": "on-demand"}
 

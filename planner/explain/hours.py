@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from planner import numbers
 from planner.explain.problem_values import hourly_rps
 from planner.schema.fleet_plan import SupplyTaken
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 from planner.schema.supply import HOURS_PER_DAY
 
 _HOUR_S = 3600

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from planner import numbers
-from planner.schema.plan import Plan, Removal
+from planner.schema.limits_told import Removal
+from planner.schema.plan import Plan
 
 
 def blocking(plan: Plan) -> list[Removal]:

@@ -8,7 +8,7 @@ from typing import Any
 from planner import numbers
 from planner.constraints.plan.of_line import LineLimit
 from planner.constraints.plan.registry import BY_KIND
-from planner.explain.problem_values import problem_value
+from planner.explain.problem_values import peak_rps, problem_value
 from planner.schema.plan import Plan
 
 _TITLES = {
@@ -43,7 +43,14 @@ def _stands_at(plan: Plan, name: str) -> str:
     for id_, most, unit in known:
         if id_ == name and most is not None:
             return numbers.quantity(most, unit)
-    limit = BY_KIND.get(name.partition(":")[0])
+    kind, _, owner = name.partition(":")
+    if kind == "owned":
+        count = problem_value(plan, "fleet", "owned", owner)
+        return numbers.count(count, "GPU") if isinstance(count, int) else ""
+    if kind == "demand":
+        rate_rps = peak_rps(plan, owner)
+        return "" if rate_rps is None else numbers.rate(rate_rps)
+    limit = BY_KIND.get(kind)
     if limit is None:
         return ""
     if isinstance(limit, LineLimit):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from planner import numbers
 from planner.explain.problem_values import planned_hit, problem_value, sizing_of
 from planner.schema.explanation import Target
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
 from planner.schema.policy import Alarms
+from planner.schema.pool import Pool
 
 _SECONDS_PER_H = 3600
 

@@ -21,6 +21,10 @@ class MovedDefault:
     """What to write to get the former plan; empty where nothing does."""
     by_workload: bool = False
     """A workload may state the key too."""
+    of_days: bool = False
+    """It only says something about plans of several hours."""
+    limit: str = ""
+    """It only says something where one of the plans has such a limit."""
 
 
 MOVED = (
@@ -32,6 +36,30 @@ MOVED = (
         "policy: random",
         by_workload=True,
     ),
+    MovedDefault(
+        (0, 2),
+        "fleet.start_cost",
+        "0 %: starts are free",
+        "cold start and drain of every replica that starts on rented GPUs are paid",
+        "start_cost: 0 %",
+        of_days=True,
+    ),
+    MovedDefault(
+        (0, 2),
+        "fleet.simplicity",
+        "0 %: the optimum",
+        "2 %: within so much of the optimum the plan with the fewest pools and changes",
+        "simplicity: 0 %",
+        of_days=True,
+    ),
+    MovedDefault(
+        (0, 2),
+        "fleet.mix_places",
+        "true: a workload may stand with several providers and in several regions",
+        "offers of the price lists serve a workload from one provider and region in plans of one hour",
+        "mix_places: true",
+        limit="places",
+    ),
 )
 
 
@@ -41,6 +69,10 @@ def moved_defaults(before: Plan, after: Plan) -> Iterator[Difference]:
     if old == new or before.inputs.problem.get("workers") or after.inputs.problem.get("workers"):
         return
     for one in MOVED:
+        if one.of_days and len(after.periods) <= 1:
+            continue
+        if one.limit and not any(item.id.startswith(one.limit) for item in after.constraints):
+            continue
         if (old < one.since <= new or new < one.since <= old) and not _states(after.inputs.problem, one):
             was, now = (one.before, one.after) if old < new else (one.after, one.before)
             back = f" ({one.as_before} gives the former)" if one.as_before and old < new else ""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from planner import numbers
 from planner.schema.fleet_plan import ApiTaken
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 
 
 def listing(words: Sequence[str], joint: str = "and") -> str:

@@ -9,7 +9,8 @@ from planner import numbers
 from planner.explain.fleet_changes import placed, replica_changes
 from planner.explain.hours import has_hours
 from planner.explain.phrases import described, is_measured, listing, offer, pool_layout, speculation
-from planner.schema.plan import Difference, Plan, Pool
+from planner.schema.plan import Difference, Plan
+from planner.schema.pool import Pool
 
 _ROLES = {"serve": "is served by", "prefill": "prefills on", "decode": "decodes on"}
 _ROLES_LEFT = {

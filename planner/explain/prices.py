@@ -11,7 +11,7 @@ from planner.explain.axis import Axis, Value
 from planner.explain.oracle import Oracle
 from planner.explain.steps import step
 from planner.schema.choice import Choice
-from planner.schema.plan import Price
+from planner.schema.limits_told import Price
 from planner.schema.reasons import Asker
 
 _OFTEN_FREE = (

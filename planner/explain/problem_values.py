@@ -7,7 +7,8 @@ from math import isfinite
 from typing import Any
 
 from planner import units
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 from planner.schema.sizing import WorkloadSizing
 
 

@@ -15,7 +15,7 @@ from planner.explain.regions import all_needed, corrections, pairs
 from planner.explain.smallest import Found, smallest
 from planner.explain.steps import switch_words
 from planner.schema.choice import Choice
-from planner.schema.plan import Change, Relaxation
+from planner.schema.limits_told import Change, Relaxation
 from planner.schema.reasons import Asker, NamedLimit
 
 Kind = Literal["single", "together", "mixed"]
@@ -32,7 +32,9 @@ def relaxations(
     weights: Mapping[str, Fraction] | None = None,
     most_asks: int = _MOST_ASKS,
 ) -> tuple[Relaxation, ...]:
-    """The smallest changes that make the problem feasible, the smallest sum of relative changes first.
+    """The smallest changes that make the problem feasible: of one limit, then of several together.
+
+    Of these the smallest sum of relative changes comes first.
 
     - ``single``: for every limit, granted or given, that suffices alone: its smallest sufficient change.
     - ``together``: where no limit that somebody could grant suffices alone, sets of which each must change.
@@ -136,7 +138,7 @@ def _shown(
     for kind, mixed in found:
         choice = oracle.best(mixed.changes)
         if choice.status in ("optimal", "feasible"):
-            order = (mixed.size, choice.cost_usd_per_h, sorted(mixed.changes))
+            order = (len(mixed.changes), mixed.size, choice.cost_usd_per_h, sorted(mixed.changes))
             rows.append((order, _relaxation(kind, mixed, choice, axes)))
     return tuple(row for _, row in sorted(rows, key=lambda pair: pair[0]))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.explain.why_not import relative_miss
 from planner.schema.candidates import BoolArray, FloatArray, IntArray, Verdict
-from planner.schema.plan import Removal
+from planner.schema.limits_told import Removal
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from planner import numbers
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 _NOTICED = 1.005
 """A capacity this much larger is worth a word."""

@@ -8,8 +8,8 @@ from fractions import Fraction
 from planner import numbers
 from planner.explain.bought_alone import Alone
 from planner.explain.over_limits import over_limits
+from planner.schema.compared import RunnerUp
 from planner.schema.fleet import FleetProblem
-from planner.schema.plan import RunnerUp
 
 _SHOWN = 4
 

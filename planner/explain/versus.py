@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from planner import numbers
 from planner.explain.phrases import fleet, is_measured, listing, offer, pool_layout, speculation
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 
 _SHOWN = 3
 _ASPECTS: tuple[tuple[str, Callable[[Pool], str]], ...] = (

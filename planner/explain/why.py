@@ -15,7 +15,8 @@ from planner.explain.phrases import (
     listing,
 )
 from planner.explain.problem_values import capacity_margin, may_wait, overridable, peak_rps, workload_names
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 
 _STOPS = {
     "ttft": "the time to first token",

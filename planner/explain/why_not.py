@@ -9,8 +9,8 @@ import numpy as np
 
 from planner import numbers
 from planner.schema.candidates import BoolArray, Candidates, FloatArray, IntArray, Lot, Verdict
+from planner.schema.compared import WhyNot
 from planner.schema.evaluation import Evaluation
-from planner.schema.plan import WhyNot
 
 _WORDS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "B": ("needs {value} on one GPU, {limit} may be filled", numbers.size),
@@ -69,6 +69,11 @@ def why_not_gpu(
     mine = np.flatnonzero([item.accelerator.id in ids for item in evaluation.candidates.configurations])
     broken = np.sum([verdict.violated for verdict in judged], axis=0)
     return _line(mine, broken, judged)[1] if mine.size else None
+
+
+def nearest_line(mine: IntArray, judged: Sequence[Verdict]) -> tuple[str, str]:
+    """Of some candidates, the constraint that the nearest one breaks by the least, and that in words."""
+    return _line(mine, np.sum([verdict.violated for verdict in judged], axis=0), judged)
 
 
 def refused_by(

@@ -109,6 +109,37 @@ def catalog_add_model(
     _show(Answer(as_json=as_json), document)
 
 
+@catalog_app.command("new")
+def catalog_new(
+    kind: Annotated[str, Argument(metavar="KIND", help="accelerator, model, engine or prices.")],
+    new_id: Annotated[
+        str | None, Option("--id", metavar="ID", help="Id of the new entry; default: my-KIND.")
+    ] = None,
+    like: Annotated[
+        str | None, Option(metavar="ID", help="Entry whose numbers it starts with; default: a common one.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(metavar="FILE", help="Where to write it: ID.yaml, or a catalog folder.")
+    ] = None,
+    as_json: JsonFlag = False,
+    catalog: Overlays = None,
+) -> None:
+    """Begin an entry of your own: a commented file to fill in."""
+    overlays = _checked("planner catalog new", catalog)
+    from planner.app import catalog_new as new_case
+    from planner.report import json_document
+
+    found = new_case.catalog_new(kind, new_id=new_id, like=like, out=out, overlays=overlays)
+    if found["path"]:
+        message(f"planner: wrote {found['path']}")
+    if as_json or not found["path"]:
+        # Not as a page: that would wrap lines of YAML.
+        Answer(as_json=True).give(
+            lambda: json_document.encode(found) if as_json else found["text"].encode(), lambda: ""
+        )
+    raise Exit(faults.ANSWERED)
+
+
 @catalog_app.command("import-prices")
 def catalog_import_prices(
     files: Annotated[list[Path], Argument(metavar="FILE...", help="Price lists as CSV tables.")],

@@ -47,7 +47,8 @@ def routes(
     checks.done()
     answer = Answer(as_json=format_ != "table", out=out)
     from planner.app.routes_out import routes_out
-    from planner.report import http_routes, json_document, routes_text
+    from planner.export import http_routes
+    from planner.report import json_document, routes_text
 
     found = routes_out(plan, number)
 
@@ -94,7 +95,7 @@ def _check_format(checks: Checks, name: str, known: list[str]) -> None:
 
 
 def _check_gateway(checks: Checks, name: str) -> None:
-    from planner.report.http_routes import dns_names
+    from planner.commands.dns_names import dns_names
 
     if "." in name or dns_names([name])[name] != name:
         expected = "a DNS label: lower-case letters, digits and hyphens, at most 63"

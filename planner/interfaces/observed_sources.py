@@ -140,7 +140,7 @@ def checked(
         metrics=tuple(metrics),
         prometheus=prometheus,
         interval_s=FOLLOW_INTERVAL_S if follow and interval_s is None else interval_s,
-        range_s=checks.seconds("--range", _long(range_)),
+        range_s=checks.seconds("--range", long_duration(range_)),
         selector=selector or "",
     )
 
@@ -166,7 +166,7 @@ def _pair(
         checks.refuse("--interval", f'"{interval}"', "it with --metrics, or with --prometheus and --follow")
 
 
-def _long(text: str | None) -> str | None:
+def long_duration(text: str | None) -> str | None:
     """A duration as Prometheus writes it, ``15m``, with the unit spelt out."""
     match = _SHORT.fullmatch(text.strip()) if text is not None else None
     if match is None:

@@ -14,6 +14,7 @@ from typer import Option
 
 from planner import units
 from planner.errors import Fault, InputError, nearest
+from planner.numbers import tokens_of
 
 # Numbers arrive as text, so that all bad values of one command line are shown together, in the words that
 # files use too.
@@ -64,6 +65,8 @@ class Checks:
     def whole(self, flag: str, text: str | None, *, low: int = 1, high: int = 10**9, unit: str = "") -> int:
         """A whole number between two bounds; its low bound after a fault."""
         number = None if text is None else _number(text)
+        if text is not None and unit == "tokens" and number is None:
+            number = _number(str(tokens_of(text)))
         expected = f"a whole number{' of ' + unit if unit else ''} from {low} to {high:,}"
         if number is None or number != number.to_integral_value():
             self.refuse(flag, f'"{text}"', expected, _rounded(number))

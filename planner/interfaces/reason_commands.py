@@ -58,7 +58,7 @@ def _run(asked: dict[str, Any], progress: Progress) -> Run:
     return Run(**asked, progress=progress)
 
 
-def _pairs(checks: Checks, flag: str, texts: list[str] | None) -> dict[str, str]:
+def pairs(checks: Checks, flag: str, texts: list[str] | None) -> dict[str, str]:
     """``PATH=VALUE`` texts by path."""
     found: dict[str, str] = {}
     for text in texts or ():
@@ -95,7 +95,7 @@ def whatif(
 ) -> None:
     """Show what a change of the problem does to the plan."""
     checks = Checks("planner whatif")
-    changes, axes = _pairs(checks, "--set", set_), _pairs(checks, "--sweep", sweep)
+    changes, axes = pairs(checks, "--set", set_), pairs(checks, "--sweep", sweep)
     if not changes and not axes:
         checks.refuse("--set", "nothing", "--set PATH=VALUE or --sweep PATH=v1,v2")
     asked = asked_for(checks, time_limit, seed, workers)
@@ -113,10 +113,10 @@ def whatif(
         if lists:
             rows = session.changed(read).sweep(lists, run=run) if read else session.sweep(lists, run=run)
             answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: whatif_text.rows(rows))
-            raise Exit(_exit_of([row.plan for row in rows.rows]))
+            raise Exit(exit_of([row.plan for row in rows.rows]))
         found = session.whatif(read, run=run)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: whatif_text.view(found))
-    raise Exit(_exit_of([found.after]))
+    raise Exit(exit_of([found.after]))
 
 
 def relax(
@@ -141,7 +141,7 @@ def relax(
         found = _session(problem, overlays).relax(run=run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: relax_text.view(found))
     helped = found.status != "unknown" and (found.pools or found.relaxations)
-    raise Exit(faults.ANSWERED if helped else _exit_of([found]))
+    raise Exit(faults.ANSWERED if helped else exit_of([found]))
 
 
 def pareto(
@@ -251,7 +251,7 @@ def explain(
                 progress=progress,
             )
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: explain_text.view(found))
-    raise Exit(_exit_of([found.plan]) if safety and found.safety[0].gpus is None else faults.ANSWERED)
+    raise Exit(exit_of([found.plan]) if safety and found.safety[0].gpus is None else faults.ANSWERED)
 
 
 def diff(
@@ -288,7 +288,7 @@ def _exit_of_several(found: Plans) -> int:
     return faults.NO_ANSWER_YET
 
 
-def _exit_of(plans: list[Plan]) -> int:
+def exit_of(plans: list[Plan]) -> int:
     """0 where any plan was found, else 1; 3 where a limit cut every search."""
     if any(plan.pools for plan in plans):
         return faults.ANSWERED

@@ -12,7 +12,7 @@ from typing import Any
 from planner import resources
 from planner.errors import Fault, InputError, nearest
 from planner.loaders.catalog_coverage import uncovered
-from planner.loaders.files import read_bytes
+from planner.loaders.files import read_bytes, stamps
 from planner.loaders.places import Key
 from planner.loaders.price_table import SOURCE, read_api_table, read_price_table
 from planner.loaders.validation import attempt, merged
@@ -29,7 +29,7 @@ from planner.schema.catalog import (
 )
 from planner.schema.catalog_index import FOLDERS, Catalog, folded
 
-OTHER_FOLDERS = frozenset({"debugger", "knobs", "metrics", "planning"})
+OTHER_FOLDERS = frozenset({"debugger", "knobs", "metrics", "options", "planning", "platforms"})
 """Folders of the catalog that another loader reads."""
 _KIND_FOLDERS = {str(noun.model_fields["kind"].default): folder for folder, noun in FOLDERS.items()}
 """What an entry says that it is -> its folder."""
@@ -62,7 +62,14 @@ def load_catalog(overlays: Sequence[Path] = (), *, complete: bool = False) -> Ca
         InputError: everything wrong with the files, all at once: faults of single files, ids that
             differ from the file's name, names with two meanings, references to unknown entries.
     """
-    return read_catalog(resources.folders("catalog", overlays), complete=complete)
+    folders = resources.folders("catalog", overlays)
+    return _kept(folders, complete, stamps(folders))
+
+
+@lru_cache(maxsize=8)
+def _kept(folders: tuple[Path, ...], complete: bool, _stamps: tuple[tuple[str, int, int], ...]) -> Catalog:
+    """The catalog of these folders while no file of them changes."""
+    return read_catalog(folders, complete=complete)
 
 
 def read_catalog(folders: Sequence[Path], *, complete: bool = False) -> Catalog:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -44,6 +44,17 @@ def read_bytes(path: Path, max_bytes: int, expected: str = READABLE) -> bytes:
     if len(data) > max_bytes:
         raise _too_large(path, max_bytes)
     return data
+
+
+def stamps(folders: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
+    """Name, time of change and size of all files in folders, or of single ones: equal while none changes."""
+    found = []
+    for folder in folders:
+        files = folder.rglob("*") if folder.is_dir() else [folder]
+        for path in files:
+            status = path.stat()
+            found.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(sorted(found))
 
 
 def name_of(path: Path) -> str:

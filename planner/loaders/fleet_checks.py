@@ -10,6 +10,7 @@ from planner.loaders.messages import show
 from planner.loaders.places import Key, dotted
 from planner.loaders.yaml_source import Document
 from planner.schema.catalog_index import Catalog, folded
+from planner.schema.market import HOURS_PER_DAY
 
 
 def fleet_faults(document: Document, catalog: Catalog) -> Iterator[Fault]:
@@ -49,6 +50,8 @@ class _Look:
             hours = demand.get("hourly_rps") if isinstance(demand, Mapping) else None
             if isinstance(hours, list | tuple) and len(hours) > 1:
                 stated.append((("workloads", place, "demand", "hourly_rps"), len(hours)))
+            if isinstance(demand, Mapping) and demand.get("shape") is not None:
+                stated.append((("workloads", place, "demand", "shape"), HOURS_PER_DAY))
         for path, number in stated[1:]:
             if number != stated[0][1]:
                 first = (

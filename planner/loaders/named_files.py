@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from planner.loaders import hub
 from planner.loaders.files import kind_of
 from planner.loaders.messages import show
 
@@ -45,6 +46,12 @@ def place(folder: Path, name: str) -> Path:
         RuntimeError: the home of a user that there is not.
     """
     return folder / Path(name).expanduser()
+
+
+def model_place(folder: Path, name: str) -> Path:
+    """Where the configuration of a model lies: at a path, or where the hub's was put by `hub.look_up`."""
+    path, known = place(folder, name), hub.looked_up(name)
+    return path if known is None or known.folder is None or path.exists() else known.folder
 
 
 def refusal(folder: Path, name: str, inside: Sequence[Path]) -> str:
@@ -90,10 +97,16 @@ def texts(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for holder, key in _places(values):
         name = str(holder[key])
-        text = _text(place(folder, name))
+        text = _text(model_place(folder, name) if key == "model" else place(folder, name))
         if text is not None:
             found[name] = text
     return dict(sorted(found.items()))
+
+
+def revisions(values: Mapping[str, Any]) -> dict[str, str]:
+    """The commits of the models that the hub gave, by their names in the problem."""
+    found = {str(holder[key]): hub.looked_up(str(holder[key])) for holder, key in _places(values)}
+    return {name: known.revision for name, known in sorted(found.items()) if known is not None}
 
 
 def laid_out(
@@ -140,6 +153,8 @@ def _places(values: Mapping[str, Any]) -> Iterator[tuple[Any, str | int]]:
             part = workload.get(key)
             if isinstance(part, dict) and isinstance(part.get("trace"), str):
                 yield part, "trace"
+            elif isinstance(part, dict) and isinstance(part.get("trace"), dict):
+                yield part["trace"], "file"
 
 
 def _plain_name(name: str) -> str:

@@ -16,10 +16,11 @@ from planner.errors import Fault, nearest
 from planner.loaders import named_files
 from planner.loaders.fleet_checks import fleet_faults
 from planner.loaders.messages import show
+from planner.loaders.model_names import UNKNOWN, model_fault
 from planner.loaders.places import Key, dotted
 from planner.loaders.yaml_source import Document
 from planner.schema.catalog_index import Catalog, folded
-from planner.schema.problem import DEMAND_FORMS
+from planner.schema.demand import DEMAND_FORMS
 
 MAX_FAULTS = 100
 """Faults of one kind at most: looking for the nearest name takes time."""
@@ -89,16 +90,15 @@ def _models(look: _Lookup) -> Iterator[Fault]:
             yield look.fault(
                 path, show(name), "a model of the catalog", nearest(name, look.catalog.names("models"))
             )
-    expected = f"a model of the catalog, or a folder with a {named_files.CONFIG}"
     for path, name in look.texts("workloads", "*", "model"):
-        if look.catalog.model(name) is not None:
+        if look.folder is None:
+            if look.catalog.model(name) is None and not _is_path(name):
+                known = look.catalog.names("models")
+                yield look.fault(path, show(name), UNKNOWN, nearest(name, known))
             continue
-        if look.folder is None and _is_path(name):
-            continue
-        if look.folder is None or not named_files.is_model(look.folder, name, look.inside):
-            found = look.folder and named_files.refusal(look.folder, name, look.inside)
-            found = found if found and found.endswith(named_files.OUTSIDE) else show(name)
-            yield look.fault(path, found, expected, nearest(name, look.catalog.names("models")))
+        fault = model_fault(name, look.catalog, look.folder, look.inside)
+        if fault is not None:
+            yield look.fault(path, *fault)
 
 
 def _demands(look: _Lookup) -> Iterator[Fault]:
@@ -126,6 +126,7 @@ def _plain_names(look: _Lookup) -> Iterator[Fault]:
         (("workloads", "*", "engine"), "engines", "an engine"),
         (("workloads", "*", "engine", "*"), "engines", "an engine"),
         (("workloads", "*", "storage"), "storage", "a storage"),
+        (("workloads", "*", "demand", "shape"), "shapes", "a shape of the day"),
         (("fleet", "providers", "*"), "prices", "a price list"),
     ):
         for path, name in look.texts(*pattern):
@@ -245,6 +246,8 @@ def _files(look: _Lookup) -> Iterator[Fault]:
         ("start",),
         ("workloads", "*", "lengths", "trace"),
         ("workloads", "*", "demand", "trace"),
+        ("workloads", "*", "lengths", "trace", "file"),
+        ("workloads", "*", "demand", "trace", "file"),
     ):
         for path, name in look.texts(*pattern):
             found = named_files.refusal(look.folder, name, look.inside)

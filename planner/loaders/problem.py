@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.loaders.names import name_faults
 from planner.loaders.rules import planning_rule_ids
+from planner.loaders.trace_hours import with_hours
 from planner.loaders.validation import validated
 from planner.loaders.yaml_source import Document, read_asked_document
 from planner.schema.catalog_index import Catalog
@@ -48,7 +49,8 @@ def problem_in(
         InputError: everything wrong with the file, by line.
     """
     known = planning_rule_ids() if rules is None else tuple(rules)
-    return validated(Problem, document, name_faults(document, catalog, known, folder, inside))
+    problem = validated(Problem, document, name_faults(document, catalog, known, folder, inside))
+    return with_hours(problem, folder)
 
 
 def load_problem_document(
@@ -76,7 +78,8 @@ def load_problem_document(
     if catalog is None:
         return validated(Problem, document)
     known = planning_rule_ids() if rules is None else tuple(rules)
-    return validated(Problem, document, name_faults(document, catalog, known, folder, inside))
+    problem = validated(Problem, document, name_faults(document, catalog, known, folder, inside))
+    return problem if folder is None else with_hours(problem, folder)
 
 
 def _exact(value: Any) -> Any:

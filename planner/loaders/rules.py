@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from planner import resources
 from planner.errors import Fault, InputError
+from planner.loaders.files import stamps
 from planner.loaders.validation import attempt, merged
 from planner.loaders.yaml_source import read_document
 from planner.schema.rules import PlanningRule
@@ -20,9 +22,16 @@ def load_planning_rules(overlays: Sequence[Path] = ()) -> tuple[PlanningRule, ..
     Raises:
         InputError: everything wrong with the files, all at once.
     """
+    files = tuple(_files(overlays))
+    return _kept(files, stamps(files))
+
+
+@lru_cache(maxsize=8)
+def _kept(files: tuple[Path, ...], _stamps: tuple[tuple[str, int, int], ...]) -> tuple[PlanningRule, ...]:
+    """The rules of these files while none of them changes."""
     rules: list[PlanningRule] = []
     faults: list[Fault] = []
-    for path in _files(overlays):
+    for path in files:
         try:
             document = read_document(path)
         except InputError as problem:

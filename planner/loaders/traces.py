@@ -1,4 +1,4 @@
-"""Reads recorded requests: Azure and BurstGPT CSV, Mooncake JSON lines, arXiv lengths CSV.
+"""Reads recorded requests: traces of published layouts, and any CSV or JSON lines by a mapping of columns.
 
 Columns are found by name, so that layouts with more columns read alike. Requests without an answer
 (failures in BurstGPT) are left out.
@@ -7,67 +7,64 @@ Columns are found by name, so that layouts with more columns read alike. Request
 from __future__ import annotations
 
 import csv
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import numpy as np
 
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.files import opened
 from planner.loaders.json_source import kind_of, read_json
 from planner.loaders.messages import show
-from planner.schema.traces import TraceLengths
+from planner.loaders.named_files import place
+from planner.loaders.trace_counts import Gathering
+from planner.loaders.trace_layouts import (
+    CSV_LAYOUTS,
+    KNOWN,
+    MAX_SECONDS,
+    MOONCAKE,
+    Layout,
+    mapped,
+    suggestion,
+)
+from planner.schema.traces import TraceColumns, TraceLengths, TraceNamed, columns_of, file_of
 
-MAX_BYTES = 2_000_000_000
+MAX_BYTES = 20_000_000_000
 MAX_LINE = 1_000_000
 MAX_FAULTS = 20
 MAX_TOKENS = 100_000_000
-MAX_SECONDS = 1e10
-KNOWN = (
-    "a trace of a known layout: Azure CSV (TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake JSON lines "
-    "(timestamp, input_length, output_length), BurstGPT CSV (Timestamp, Request tokens, Response tokens), or "
-    "lengths CSV (num_prefill_tokens, num_decode_tokens)"
-)
+MAX_NAMES = 12
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Names of the columns, and how the time reads."""
+def named_trace(named: TraceNamed, folder: Path) -> TraceLengths:
+    """The trace that a problem names, read once as long as the file stays the same.
 
-    time: str | None
-    read_time: Callable[[Any], float]
-    input: str
-    output: str
-
-
-def _clock(text: Any) -> float:
-    """Seconds of a date and time; Azure writes seven decimals."""
-    # A fixed origin without time zones: naive datetimes subtract exactly.
-    return (
-        datetime.fromisoformat(str(text).strip()[:26]).replace(tzinfo=None) - datetime(2000, 1, 1)
-    ).total_seconds()
+    Raises:
+        InputError: as for `read_trace`.
+    """
+    path = place(folder, file_of(named))
+    try:
+        state = path.stat()
+    except OSError:
+        return read_trace(path, columns_of(named))
+    return _kept(path, columns_of(named), state.st_mtime_ns, state.st_size)
 
 
-def _milliseconds(number: Any) -> float:
-    return float(number) / 1000
+@lru_cache(maxsize=4)
+def _kept(path: Path, columns: TraceColumns | None, _changed_ns: int, _size: int) -> TraceLengths:
+    return read_trace(path, columns)
 
 
-_AZURE = _Layout("TIMESTAMP", _clock, "ContextTokens", "GeneratedTokens")
-_MOONCAKE = _Layout("timestamp", _milliseconds, "input_length", "output_length")
-_BURSTGPT = _Layout("Timestamp", float, "Request tokens", "Response tokens")
-_LENGTHS = _Layout(None, float, "num_prefill_tokens", "num_decode_tokens")
-_CSV_LAYOUTS = (_AZURE, _BURSTGPT, _LENGTHS)
-
-
-def read_trace(path: Path) -> TraceLengths:
+def read_trace(path: Path, columns: TraceColumns | None = None) -> TraceLengths:
     """The requests of a trace file, by arrival.
 
-    Read line by line, so that a trace of a week takes the memory of its numbers only.
+    Read line by line; of more than two million requests the lengths of every n-th are kept, and arrivals are
+    counted by window and hour, so that a file of any size takes some 100 MB.
+
+    Args:
+        path: the file.
+        columns: names of its columns; None: those of a known layout.
 
     Raises:
         InputError: a file that cannot be read, of an unknown layout, with bad rows (the first
@@ -77,12 +74,28 @@ def read_trace(path: Path) -> TraceLengths:
         lines = _lines(path, file)
         number, first = next(((n, line) for n, line in lines if line.strip()), (1, ""))
         if first.lstrip()[:1] == "{":
-            return _gather(path, _MOONCAKE, _json_rows(path, chain([(number, first)], lines)))
+            layout = MOONCAKE if columns is None else mapped(columns)
+            return _gather(path, layout, _json_rows(path, layout, chain([(number, first)], lines), columns))
         names = [name.strip() for name in _cells(first)]
-        for layout in _CSV_LAYOUTS:
-            if _columns(layout) <= set(names):
+        layouts = CSV_LAYOUTS if columns is None else (mapped(columns),)
+        for layout in layouts:
+            if layout.columns <= set(names):
                 return _gather(path, layout, _csv_rows(lines, names, layout))
-    raise input_error(f"{path}:{number}", "", _shown_header(first, names), KNOWN)
+    where = f"{path}:{number}"
+    if columns is not None:
+        missing = sorted(layouts[0].columns - set(names))
+        raise input_error(
+            where, "", _listed(names), f"the columns {show(', '.join(missing))}", suggestion(names)
+        )
+    raise input_error(where, "", _shown_header(first, names), KNOWN, suggestion(names))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Columns of a file that was named as a trace with columns of its own."""
+    if not any(names):
+        return "an empty file"
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"the columns {show(', '.join(names[:MAX_NAMES]))}{more}"
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[Numbered]:
@@ -102,34 +115,30 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[Numbered]:
             raise input_error(f"{path}:{number}", "", "bytes that are no text", KNOWN) from problem
 
 
-def _columns(layout: _Layout) -> set[str]:
-    return {name for name in (layout.time, layout.input, layout.output) if name is not None}
-
-
 def _shown_header(line: str, names: Sequence[str]) -> str:
     """What stands in the first line; its words only where some of them belong to a trace."""
     if line.startswith("version https://git-lfs"):
         return "a git-lfs pointer instead of the file it stands for"
     if not any(names):
         return "an empty file"
-    if any(_columns(layout) & set(names) for layout in _CSV_LAYOUTS):
+    if any(layout.columns & set(names) for layout in CSV_LAYOUTS):
         return f"the columns {show(', '.join(names))}"
     return "a first line without any known column"
 
 
 Numbered = tuple[int, str]
-Row = tuple[int, Any, Any, Any]
-"""Line, time, input tokens, output tokens, as written; None where absent."""
+Row = tuple[int, Any, Any, Any, Any]
+"""Line, time, input tokens, output tokens, ids of blocks, as written; None where absent."""
 
 
-def _csv_rows(lines: Iterable[Numbered], names: Sequence[str], layout: _Layout) -> Iterator[Row]:
-    time = None if layout.time is None else names.index(layout.time)
-    first, second = names.index(layout.input), names.index(layout.output)
+def _csv_rows(lines: Iterable[Numbered], names: Sequence[str], layout: Layout) -> Iterator[Row]:
+    wanted = (layout.time, layout.input, layout.output, layout.hashes)
+    places = [names.index(name) if name is not None and name in names else None for name in wanted]
     for number, line in lines:
         if line.strip():
             cells = _cells(line)
-            get = [None if at is None or at >= len(cells) else cells[at] for at in (time, first, second)]
-            yield number, get[0], get[1], get[2]
+            get = [None if at is None or at >= len(cells) else cells[at] for at in places]
+            yield number, get[0], get[1], get[2], None if get[3] is None else str(get[3]).split()
 
 
 def _cells(line: str) -> list[str]:
@@ -141,71 +150,97 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def _json_rows(path: Path, lines: Iterable[Numbered]) -> Iterator[Row]:
+def _json_rows(
+    path: Path, layout: Layout, lines: Iterable[Numbered], columns: TraceColumns | None
+) -> Iterator[Row]:
     for number, line in lines:
         if not line.strip():
             continue
-        place = f"{path}:{number}"
-        found = read_json(line, place, "one JSON object a line")
+        where = f"{path}:{number}"
+        found = read_json(line, where, "one JSON object a line")
         row = found.value
         if not isinstance(row, dict):
-            raise input_error(place, "", kind_of(row), "one JSON object a line")
-        if found.faults and row.keys() & _columns(_MOONCAKE):
+            raise input_error(where, "", kind_of(row), "one JSON object a line")
+        if columns is None and not row.keys() & layout.columns:
+            raise input_error(where, "", "an object without any known key", KNOWN, suggestion(list(row)))
+        if found.faults and (columns is not None or row.keys() & layout.columns):
             raise InputError(found.faults)
-        yield number, row.get(_MOONCAKE.time), row.get(_MOONCAKE.input), row.get(_MOONCAKE.output)
+        yield (
+            number,
+            _inside(row, layout.time),
+            _inside(row, layout.input),
+            _inside(row, layout.output),
+            _inside(row, layout.hashes),
+        )
 
 
-def _gather(path: Path, layout: _Layout, rows: Iterator[Row]) -> TraceLengths:
+def _inside(row: Mapping[str, Any], key: str | None) -> Any:
+    """The value of a key, or at the end of a dotted path."""
+    if key is None or key in row:
+        return None if key is None else row[key]
+    value: Any = row
+    for step in key.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _gather(path: Path, layout: Layout, rows: Iterator[Row]) -> TraceLengths:
     faults: list[Fault] = []
-    times, inputs, outputs = array("d"), array("q"), array("q")
-    for line, time, first, second in rows:
+    found = Gathering(str(path), layout.time is not None)
+    for line, time, first, second, hashes in rows:
         try:
             time_s = 0.0 if layout.time is None else _time(layout, time)
             tokens = _tokens(layout.input, first), _tokens(layout.output, second)
+            blocks = _blocks(layout, hashes)
         except _RowError as problem:
-            faults.append(Fault(f"{path}:{line}", problem.column, show(problem.found), problem.expected))
+            where = f"{path}:{line}"
+            faults.append(Fault(where, problem.column, show(problem.found), problem.expected, problem.maybe))
             if len(faults) >= MAX_FAULTS:
                 break
             continue
         if tokens[0] > 0 and tokens[1] > 0:
-            times.append(time_s)
-            inputs.append(tokens[0])
-            outputs.append(tokens[1])
+            found.add(time_s, *tokens, blocks)
     if faults:
         raise InputError(faults)
-    if not inputs:
+    if not found.requests:
         raise input_error(str(path), "", "no answered request", "at least one row with tokens on both sides")
-    return _by_arrival(None if layout.time is None else times, inputs, outputs)
-
-
-def _by_arrival(times: array[float] | None, inputs: array[int], outputs: array[int]) -> TraceLengths:
-    input_tokens, output_tokens = np.array(inputs, dtype=np.int64), np.array(outputs, dtype=np.int64)
-    if times is None:
-        return TraceLengths(None, input_tokens, output_tokens)
-    arrival_s = np.array(times, dtype=np.float64)
-    order = np.argsort(arrival_s, kind="stable")
-    arrival_s = arrival_s[order]
-    return TraceLengths(arrival_s - arrival_s[0], input_tokens[order], output_tokens[order])
+    return found.lengths()
 
 
 class _RowError(Exception):
     """One cell that cannot be read."""
 
-    def __init__(self, column: str, found: object, expected: str) -> None:
+    def __init__(self, column: str, found: object, expected: str, maybe: str = "") -> None:
         super().__init__(column)
         self.column = column
         self.found = found
         self.expected = expected
+        self.maybe = maybe
 
 
-def _time(layout: _Layout, cell: Any) -> float:
+def _time(layout: Layout, cell: Any) -> float:
+    """Seconds from the origin of the layout."""
+    column = str(layout.time)
     try:
         time_s = layout.read_time(cell)
     except (TypeError, ValueError, OverflowError):
         time_s = float("nan")
-    if not abs(time_s) <= MAX_SECONDS or isinstance(cell, bool):
-        raise _RowError(str(layout.time), cell, "a time")
+    if isinstance(cell, bool) or time_s != time_s:
+        raise _RowError(column, cell, layout.times)
+    if abs(time_s) > MAX_SECONDS:
+        raise _RowError(column, cell, f"{layout.times} in seconds", "time_ms, time_us or time_ns")
+    if time_s < 0 and str(cell).lstrip().startswith("-"):
+        raise _RowError(column, cell, f"{layout.times} of zero or more")
     return time_s
+
+
+def _blocks(layout: Layout, cell: Any) -> Sequence[Any]:
+    """Ids of the blocks of a prompt; none where the row has none."""
+    if cell is None:
+        return ()
+    if not isinstance(cell, list) or any(not isinstance(block, int | str) for block in cell):
+        raise _RowError(str(layout.hashes), cell, "a list of ids of blocks")
+    return cell
 
 
 def _tokens(column: str, cell: Any) -> int:

@@ -12,7 +12,8 @@ from planner.performance.hand_over import HandOver
 from planner.performance.load import FloatArray, IntArray, Load
 from planner.performance.pair import Pair
 from planner.performance.pool_sizes import routed
-from planner.performance.prefill_worker import Room, prompt_atoms, prompt_tokens, tail_of
+from planner.performance.prefill_worker import prompt_atoms, prompt_tokens
+from planner.performance.prompt_queue import Room, tail_of
 from planner.schema.routing import Routing
 from planner.schema.slo import SHOWN_STATISTICS
 
@@ -70,10 +71,9 @@ def apart_load(
     received_rps = pair.sent_fraction * rates
     received_s = _slowest_s(pair, pair.receiver, rows, received_rps)
     room = Room(_at_atoms(pair, rows, received_rps), start_s) if at_decode else None
-    queue = prompts.queue(sent_rows, sent_rps)
-    columns = {
-        name: prompts.first_token_s(sent_rows, sent_rps, queue, name, room) for name in SHOWN_STATISTICS
-    }
+    workers = prompts.taken(sent_rows)
+    queue = workers.queue(sent_rps)
+    columns = {name: workers.first_token_s(sent_rps, queue, name, room) for name in SHOWN_STATISTICS}
     local: dict[str, FloatArray] = {}
     if pair.local is not None:
         local = model.local_s(pair.answers, rows, answers, pair.decoded, policy, SHOWN_STATISTICS)

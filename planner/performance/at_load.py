@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.performance.last_kept import narrowed
 from planner.performance.open_load import Load, LoadPolicy, Measure, Replicas, concurrency_at_cap, measure
-from planner.schema.candidates import FloatArray, IntArray
+from planner.schema.candidates import BoolArray, FloatArray, IntArray
 from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.schema.traffic import Traffic
 
-_HALVINGS = 60
 EVERY_LATENCY = tuple(f"{metric}_{statistic}" for metric in METRICS for statistic in SHOWN_STATISTICS)
 
 
@@ -31,13 +31,13 @@ def at_load(
     the batch carries gives the state of the full batch; `Load.rate_rps` says what that carries.
     """
     low = np.full(rows.shape, 1e-9)
-    high = np.maximum(concurrency_at_cap(batch_sequences, traffic, policy), 1e-6) * (1.0 + 1e-9)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        load = measured(replicas, rows, middle, batch_sequences, traffic, policy, ())
-        short = load.rate_rps < rate_rps
-        low = np.where(short, middle, low)
-        high = np.where(short, high, middle)
+    most = np.maximum(concurrency_at_cap(batch_sequences, traffic, policy), 1e-6) * (1.0 + 1e-9)
+
+    def below(places: IntArray, decoding: FloatArray) -> BoolArray:
+        load = measured(replicas, rows[places], decoding, batch_sequences[places], traffic, policy, ())
+        return load.rate_rps < rate_rps[places]
+
+    _, high = narrowed(below, low, most)
     return measured(replicas, rows, high, batch_sequences, traffic, policy, wanted)
 
 
@@ -58,13 +58,12 @@ def in_flight(
     """
     steady, policy = replace(traffic, arrival_scv_ratio=0.0), replace(policy, saturated=True)
     inside = np.minimum(requests, batch_sequences)
-    low, high = np.full(rows.shape, 1e-9), inside.copy()
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        load = measure(replicas, rows, middle, middle, steady, policy, ("ttft_mean",))
-        short = _inside(load, traffic) < inside
-        low = np.where(short, middle, low)
-        high = np.where(short, high, middle)
+
+    def below(places: IntArray, decoding: FloatArray) -> BoolArray:
+        load = measure(replicas, rows[places], decoding, decoding, steady, policy, ("ttft_mean",))
+        return _inside(load, traffic) < inside[places]
+
+    low, _ = narrowed(below, np.full(rows.shape, 1e-9), inside)
     names = tuple(dict.fromkeys([*wanted, "ttft_mean"]))
     load = measure(replicas, rows, low, low, steady, policy, names)
     queue_s = np.maximum(requests - _inside(load, traffic), 0.0) / np.maximum(load.rate_rps, 1e-12)

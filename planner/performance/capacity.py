@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from planner.performance.last_kept import geometrically, last_kept
 from planner.performance.open_load import Load, LoadPolicy, Measure, Replicas, concurrency_at_cap, measure
 from planner.schema.candidates import BoolArray, Capacities, FloatArray, IntArray
 from planner.schema.slo import METRICS
@@ -25,6 +26,7 @@ def capacities(
     limits_s: Mapping[str, float],
     measured: Measure = measure,
     rows: IntArray | None = None,
+    explained: bool = True,
 ) -> Capacities:
     """The largest batch, and with it the largest rate, at which every limit holds, per configuration.
 
@@ -41,6 +43,7 @@ def capacities(
         limits_s: limits by name of `Slo` (``"ttft_p99"``).
         measured: the load model.
         rows: the configurations meant, one for each entry of ``max_sequences``; default: all in their order.
+        explained: say what stops a larger load.
     """
     search = _Search(replicas, traffic, policy, limits_s, measured)
     count = max_sequences.size
@@ -56,7 +59,8 @@ def capacities(
     slots = np.ceil(np.maximum(shown.slots, sized) / _ROUNDING).astype(np.int64)
     batch, rate, words = np.zeros(count, dtype=np.int64), np.zeros(count), np.full(count, "", dtype=object)
     batch[able], rate[able] = np.minimum(slots, ceiling), shown.rate_rps
-    words[able] = search.reasons(rows[able], sized, ceiling)
+    if explained:
+        words[able] = search.reasons(rows[able], sized, ceiling)
     latency = {name: value.copy() for name, value in lightest.latency_s.items()}
     for name, value in latency.items():
         value[able] = shown.latency_s[name]
@@ -118,31 +122,30 @@ class _Search:
 
     def largest(self, rows: IntArray, max_sequences: IntArray) -> FloatArray:
         """Largest batch in [1, max_sequences] that keeps every limit; a batch of one is known to."""
-        ceiling = max_sequences.astype(np.float64)
-        low, high = np.ones_like(ceiling), ceiling.copy()
-        whole = self.keeps_all(rows, high, ceiling)
-        low[whole] = high[whole]
-        while True:
-            open_ = np.flatnonzero(high - low > 1)
-            if open_.size == 0:
-                return low if self.policy.saturated else self.between(rows, low, ceiling)
-            # Geometric steps first: latency limits usually bind far below what memory allows.
-            middle = np.floor(np.sqrt(low[open_] * high[open_]))
-            middle = np.clip(middle, low[open_] + 1.0, high[open_] - 1.0)
-            kept = self.keeps_all(rows[open_], middle, ceiling[open_])
-            low[open_[kept]] = middle[kept]
-            high[open_[~kept]] = middle[~kept]
+        found = max_sequences.astype(np.float64)
+        open_ = np.flatnonzero(~self.keeps_all(rows, found, found))
+        rows, ceiling = rows[open_], found[open_]
+
+        def keeps(places: IntArray, batch: FloatArray) -> BoolArray:
+            return self.keeps_all(rows[places], batch, ceiling[places])
+
+        # Latency limits usually bind far below what memory allows.
+        found[open_] = last_kept(keeps, np.ones_like(ceiling), ceiling, geometrically)
+        if not self.policy.saturated:
+            found[open_] = self.between(rows, found[open_], ceiling)
+        return found
 
     def between(self, rows: IntArray, batch: FloatArray, ceiling: FloatArray) -> FloatArray:
         """States between a small batch and the next, in parts: the batch is whole, the load need not be."""
         found = batch.copy()
         open_ = np.flatnonzero((batch < ceiling) & (batch < _SMALL_SEQUENCES))
-        part = 0.5
-        while part * _PARTS >= 1.0 and open_.size:
-            middle = found[open_] + part
-            kept = self.keeps_all(rows[open_], middle, ceiling[open_])
-            found[open_[kept]] = middle[kept]
-            part /= 2.0
+        rows, batch, ceiling = rows[open_], batch[open_], ceiling[open_]
+
+        def keeps(places: IntArray, parts: FloatArray) -> BoolArray:
+            return self.keeps_all(rows[places], batch[places] + parts / _PARTS, ceiling[places])
+
+        none, all_ = np.zeros_like(batch), np.full_like(batch, _PARTS)
+        found[open_] += last_kept(keeps, none, all_) / _PARTS
         return found
 
     def reasons(self, rows: IntArray, batch: FloatArray, ceiling: IntArray) -> list[str]:

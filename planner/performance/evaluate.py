@@ -21,10 +21,11 @@ from planner.schema.catalog import Calibration, Engine
 from planner.schema.evaluation import Evaluation, Variants
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
-from planner.schema.problem import Search, Workload
 from planner.schema.routing import RoutingPolicy
+from planner.schema.search import Search
 from planner.schema.slo import Slo
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Workload
 from planner.steptime.specs import StepSpecs
 
 
@@ -105,7 +106,7 @@ def evaluate(
         found = capacities(workers, ceiling, traffic, load, limits_s)
 
         def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
-            return capacities(workers, ceiling[rows], pooled, load, limits_s, rows=rows)
+            return capacities(workers, ceiling[rows], pooled, load, limits_s, rows=rows, explained=False)
 
         counts = ~np.logical_or.reduce([*refusals.values(), *candidates.structural.values(), ceiling == 0])
         sizes = pool_sizes(capacity, traffic, routing, found, Rooms.of(candidates), counts, need_rps)

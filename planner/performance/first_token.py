@@ -121,19 +121,15 @@ def _service(
     stages = one if replicas.stages is None else replicas.stages[state.rows]
     prompt_mean = max(traffic.prefill_mean_tokens, 1e-9)
     work_per_s = state.rate * prompt_mean / replicas.prompt_servers[state.rows]
-    service = np.empty((prompts.tokens.size, state.rows.size))
-    for index, (prompt, computed) in enumerate(zip(prompts.tokens, prompts.computed, strict=True)):
-        chunks = np.ceil(computed / state.chunk)
-        rest = chunks * state.chunk - computed
-        before_s = np.where(np.isfinite(queue.wait_mean_s), queue.wait_mean_s, 0.0)
-        arriving = state.work + work_per_s * (before_s + (chunks - 1.0) * queue.full_s)
-        filled = -np.expm1(-arriving / np.maximum(rest, prompt_mean))
-        served = (computed + rest * filled) / chunks
-        seen = np.full(shape, prompt - computed / 2.0)
-        step_s = replicas.mixed_s(state.rows, running, context, served, seen, one)
-        service[index] = policy.step_factor_ratio * parallelism.pipeline_prompt_s(
-            step_s / stages, chunks, stages
-        )
+    tokens, computed = prompts.tokens[:, None], prompts.computed[:, None]
+    chunks = np.ceil(computed / state.chunk)
+    rest = chunks * state.chunk - computed
+    before_s = np.where(np.isfinite(queue.wait_mean_s), queue.wait_mean_s, 0.0)
+    arriving = state.work + work_per_s * (before_s + (chunks - 1.0) * queue.full_s)
+    filled = -np.expm1(-arriving / np.maximum(rest, prompt_mean))
+    served = (computed + rest * filled) / chunks
+    step_s = replicas.mixed_s(state.rows, running, context, served, tokens - computed / 2.0, one)
+    service = policy.step_factor_ratio * parallelism.pipeline_prompt_s(step_s / stages, chunks, stages)
     return np.maximum(service, state.decode_s)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,11 +61,20 @@ class HandOver:
             mean_bytes=np.asarray(weight @ np.stack(sizes)),
         )
 
+    def taken(self, rows: IntArray) -> Links:
+        """The links of some configurations, for many rates."""
+        return Links(
+            ranks=self.specs.attention_dp[rows],
+            link_bytes_per_s=self.link_bytes_per_s[rows],
+            latency_s=self.latency_s,
+            hidden_fraction=self.hidden_fraction[rows],
+            mean_bytes=self.mean_bytes[rows],
+            size_bytes=lambda tokens: self._size_bytes(tokens)[rows],
+        )
+
     def load_ratio(self, rows: IntArray, rate_rps: FloatArray) -> FloatArray:
         """Share of the link of one GPU that the hand-overs of a worker take at a rate."""
-        ranks = self.specs.attention_dp[rows]
-        load = formulas.link_load_ratio(rate_rps / ranks, self.mean_bytes[rows], self.link_bytes_per_s[rows])
-        return np.asarray(load)
+        return self.taken(rows).load_ratio(rate_rps)
 
     def most_rps(self, rows: IntArray) -> FloatArray:
         """The rate of one worker that fills its links."""
@@ -72,13 +82,58 @@ class HandOver:
 
     def time_s(self, rows: IntArray, prompt_tokens: float, rate_rps: FloatArray | float) -> FloatArray:
         """From the end of prefill to the last byte of a prompt, at a rate of the worker."""
-        load = self.load_ratio(rows, np.broadcast_to(np.asarray(rate_rps, dtype=np.float64), rows.shape))
+        return self.taken(rows).time_s(prompt_tokens, rate_rps)
+
+    def _size_bytes(self, prompt_tokens: float) -> FloatArray:
+        """Of a prompt on one GPU, by configuration."""
         if prompt_tokens not in self.sizes_bytes:
             everyone = np.arange(len(self.specs), dtype=np.int64)
             self.sizes_bytes[prompt_tokens] = sequence_bytes(self.specs, everyone, prompt_tokens)
-        sent = self.sizes_bytes[prompt_tokens][rows]
-        return np.asarray(
-            formulas.hand_over_s(
-                sent, self.link_bytes_per_s[rows], self.latency_s, self.hidden_fraction[rows], load
-            )
+        return self.sizes_bytes[prompt_tokens]
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """`HandOver` of chosen configurations: their columns are taken once, rates vary."""
+
+    ranks: FloatArray
+    link_bytes_per_s: FloatArray
+    latency_s: float
+    hidden_fraction: FloatArray
+    mean_bytes: FloatArray
+    size_bytes: Callable[[float], FloatArray]
+    """Of a prompt on one GPU."""
+    known: dict[float, FloatArray] = field(default_factory=dict)
+
+    def taken(self, places: IntArray) -> Links:
+        """Some of them."""
+        return Links(
+            ranks=self.ranks[places],
+            link_bytes_per_s=self.link_bytes_per_s[places],
+            latency_s=self.latency_s,
+            hidden_fraction=self.hidden_fraction[places],
+            mean_bytes=self.mean_bytes[places],
+            size_bytes=lambda tokens: self._sent_bytes(tokens)[places],
         )
+
+    def load_ratio(self, rate_rps: FloatArray | float) -> FloatArray:
+        """Share of the link of one GPU that the hand-overs of a worker take at a rate."""
+        load = formulas.link_load_ratio(rate_rps / self.ranks, self.mean_bytes, self.link_bytes_per_s)
+        return np.asarray(load)
+
+    def time_s(self, prompt_tokens: float, rate_rps: FloatArray | float) -> FloatArray:
+        """From the end of prefill to the last byte of a prompt, at a rate of the worker."""
+        return self._time_s(self._sent_bytes(prompt_tokens), rate_rps)
+
+    def times_s(self, prompt_tokens: FloatArray, rate_rps: FloatArray) -> FloatArray:
+        """The same of several prompts, shape (prompts, rows)."""
+        return self._time_s(np.stack([self._sent_bytes(one) for one in prompt_tokens.tolist()]), rate_rps)
+
+    def _sent_bytes(self, prompt_tokens: float) -> FloatArray:
+        if prompt_tokens not in self.known:
+            self.known[prompt_tokens] = self.size_bytes(prompt_tokens)
+        return self.known[prompt_tokens]
+
+    def _time_s(self, sent_bytes: FloatArray, rate_rps: FloatArray | float) -> FloatArray:
+        given = (self.link_bytes_per_s, self.latency_s, self.hidden_fraction, self.load_ratio(rate_rps))
+        return np.asarray(formulas.hand_over_s(sent_bytes, *given))

@@ -9,8 +9,9 @@ from fractions import Fraction
 
 from planner.errors import Fault, nearest
 from planner.schema.choice import Role
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
 from planner.schema.workers import WorkerRow, WorkerTable
+from planner.schema.workload import Workload
 
 ONE_BUCKET = "all"
 _MOST_NAMED = 10
@@ -29,7 +30,9 @@ class View:
         faults.extend(_bucket_faults(workload, mine, self.shares))
         asked = self.shares or {ONE_BUCKET: Fraction(1)}
         self.rows = [row for row in mine if row.bucket is None or row.bucket in asked]
-        self.rate_rps = table.rate_rps if table.rate_rps is not None else _peak(workload, faults)
+        sought = problem.objective == "throughput" and workload.demand.forms
+        stated = None if sought else table.rate_rps
+        self.rate_rps = stated if stated is not None else _peak(workload, faults)
         self.explicit_modes = problem.search.modes if "modes" in problem.search.model_fields_set else None
         faults.extend(self._twice())
 

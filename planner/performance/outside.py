@@ -63,7 +63,7 @@ def _of_sizes(ground: Ground, item: Configuration, load: LoadPoint, found: Dista
         most = f"{ground.largest_context(item):,.0f}"
         yield f"requests of {load.context:,.0f} tokens on {gpu}: longest measured {most}"
     if load.apart:
-        yield "prefill and decode apart: such rows are in no fit"
+        yield "disaggregated: no such run was fitted"
 
 
 def _of_gpu(ground: Ground, item: Configuration, near: Sequence[MeasuredWay], hardware: float) -> str:

@@ -29,16 +29,18 @@ from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.pool_sizes import Capacity, pool_sizes
 from planner.performance.prefill_capacity import prefill_capacities
-from planner.performance.prefill_worker import PrefillWorkers, Room, prompt_atoms, prompt_tokens, tail_of
+from planner.performance.prefill_worker import PrefillWorkers, prompt_atoms, prompt_tokens
+from planner.performance.prompt_queue import Room, tail_of
 from planner.performance.replica import replicas
 from planner.performance.running import prompts_alone
 from planner.schema.candidates import BoolArray, Candidates, Capacities
 from planner.schema.evaluation import Evaluation, PoolSizes
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
-from planner.schema.problem import Search, Workload
 from planner.schema.routing import RoutingPolicy
+from planner.schema.search import Search
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Workload
 from planner.steptime.specs import StepSpecs
 
 Side = Literal["prefill", "decode"]
@@ -161,12 +163,12 @@ class Pair:
 
         room = None if division.sender_ms is not None else self._room(division, first, handed)
 
-        def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
+        def capacity(pooled: Traffic, rows: IntArray, explained: bool = False) -> Capacities:
             workers = self.prompts.in_pool(pooled.routing)
-            found = prefill_capacities(workers, held[rows], limits, handed, rows, room)
+            found = prefill_capacities(workers, held[rows], limits, handed, rows, room, explained)
             return replace(found, rate_rps=found.rate_rps / self.sent_fraction)
 
-        found = capacity(self.sent, np.arange(len(self.prompts), dtype=np.int64))
+        found = capacity(self.sent, np.arange(len(self.prompts), dtype=np.int64), explained=True)
         sizes = self._sizes(capacity, self.sent, self.given.prefill_routing, found, self.prefill)
         evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held, sizes)
         return SideEvaluation("prefill", division, evaluation, self.prefill.specs)
@@ -198,11 +200,11 @@ class Pair:
         model = self.workers(sender_s, handed, first)
         ceiling = batch_ceiling(self.decode_fit.max_sequences, given.search)
 
-        def capacity(pooled: Traffic, rows: IntArray) -> Capacities:
-            asked = (pooled, given.load, limits, model.measure, rows)
+        def capacity(pooled: Traffic, rows: IntArray, explained: bool = False) -> Capacities:
+            asked = (pooled, given.load, limits, model.measure, rows, explained)
             return model.in_time(capacities(self.answers, ceiling[rows], *asked), rows)
 
-        found = capacity(self.decoded, np.arange(ceiling.size, dtype=np.int64))
+        found = capacity(self.decoded, np.arange(ceiling.size, dtype=np.int64), explained=True)
         sizes = None
         if self.decoded.arrival_scv_ratio > 1.0:
             # No prompts wait here: even loads are worth 2 % of a batch, bursts that are spread much more.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from planner.performance.last_kept import last_kept
 from planner.performance.load import FloatArray, IntArray
-from planner.performance.prefill_worker import PrefillWorkers, Room, prompt_tokens
+from planner.performance.prefill_worker import PrefillWorkers, prompt_tokens
+from planner.performance.prompt_queue import ChosenWorkers, Room
 from planner.schema.candidates import BoolArray, Capacities
 from planner.schema.slo import METRICS
 
 _ROUNDING = 1.0 + 1e-9
-_HALVINGS = 18
+_PARTS = 2.0**18
+"""Rates that are told apart."""
 _LIGHTEST = 1e-6
 """Share of the largest rate at which what breaks a limit breaks it at any rate."""
 _A_LITTLE_MORE = 1.0 + 1e-4
@@ -25,6 +29,7 @@ def prefill_capacities(
     hand_over_s: Mapping[str, float],
     rows: IntArray | None = None,
     room: Room | None = None,
+    explained: bool = True,
 ) -> Capacities:
     """The largest rate of each configuration at which every limit on first tokens holds.
 
@@ -39,113 +44,126 @@ def prefill_capacities(
         hand_over_s: limits on the hand-over of the prompt that stands for a statistic, by statistic.
         rows: the configurations meant; default: all in their order.
         room: what follows prefill, at most.
+        explained: say what stops a larger load, and latencies at the largest; else those at the lightest.
     """
     rows = np.arange(len(workers), dtype=np.int64) if rows is None else rows
-    count, held_most = rows.size, np.zeros(len(workers), dtype=np.int64)
-    held_most[rows] = max_sequences
-    search = _Search(workers, held_most, limits_s, hand_over_s, room)
+    count = rows.size
+    handed = tuple((prompt_tokens(workers.traffic, name), limit) for name, limit in hand_over_s.items())
+    limits = _Limits(limits_s, handed, room)
+    every = _Search(workers.taken(rows), max_sequences, limits)
     most = workers.most_rps(rows)
-    lightest = search.latencies(rows, _LIGHTEST * most)
-    violated = {metric: search.breaks_metric(lightest, metric, count) for metric in METRICS}
+    lightest = every.latencies(_LIGHTEST * most)
+    violated = {metric: every.breaks_metric(lightest, metric, count) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
-    possible &= search.fits(rows, _LIGHTEST * most) & search.hands_over(rows, _LIGHTEST * most)
+    possible &= every.fits(_LIGHTEST * most) & every.hands_over(_LIGHTEST * most)
     able = np.flatnonzero(possible)
-    asked = rows[able]
-    low = search.largest(asked, most[able])
-    shown = search.latencies(asked, low)
+    search = every.of(able)
+    low = most[able]
+    open_ = np.flatnonzero(~search.keeps_all(low))
+    inner = search.of(open_)
+    low[open_] = inner.largest(low[open_])
     rate, batch, words = np.zeros(count), np.zeros(count, dtype=np.int64), np.full(count, "", dtype=object)
     rate[able] = low
-    held = np.ceil(workers.held_sequences(asked, low))
+    held = np.ceil(search.workers.held_sequences(low))
     batch[able] = np.minimum(held, max_sequences[able]).astype(np.int64)
-    words[able] = search.reasons(asked, low, most[able])
     latency = {name: value.copy() for name, value in lightest.items()}
-    for name, value in latency.items():
-        value[able] = shown[name]
+    if explained:
+        words[able] = search.reasons(low, most[able])
+        for name, value in search.latencies(low).items():
+            latency[name][able] = value
     return Capacities(
         max_batch=batch,
         rate_rps=rate,
         latency_s=latency,
         latency_violated=violated,
         limited_by=tuple(str(word) for word in words),
-        evaluations=search.evaluations,
+        evaluations=every.evaluations + search.evaluations + inner.evaluations,
     )
 
 
-class _Search:
-    """Bisection over the rate, counting what it evaluates."""
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """What prefill workers must keep."""
 
-    def __init__(
-        self,
-        workers: PrefillWorkers,
-        max_sequences: IntArray,
-        limits_s: Mapping[str, float],
-        hand_over_s: Mapping[str, float],
-        room: Room | None,
-    ) -> None:
-        self.workers, self.max_sequences, self.room = workers, max_sequences, room
-        self.limits_s, self.hand_over_s = limits_s, hand_over_s
+    latency_s: Mapping[str, float]
+    hand_over_s: tuple[tuple[float, float], ...]
+    """Tokens of a prompt, and the time that its hand-over may take."""
+    room: Room | None
+
+
+class _Search:
+    """Bisection over the rate of some workers, counting what it evaluates."""
+
+    def __init__(self, workers: ChosenWorkers, max_sequences: IntArray, limits: _Limits) -> None:
+        self.workers, self.max_sequences, self.limits = workers, max_sequences, limits
+        self.held_most = np.maximum(max_sequences, 1) * _ROUNDING
         self.evaluations = 0
 
-    def latencies(self, rows: IntArray, rate_rps: FloatArray) -> dict[str, FloatArray]:
+    def of(self, places: IntArray) -> _Search:
+        """The same for some of the workers."""
+        return _Search(self.workers.taken(places), self.max_sequences[places], self.limits)
+
+    def latencies(self, rate_rps: FloatArray) -> dict[str, FloatArray]:
         """First tokens at a rate, by name of the limit."""
-        self.evaluations += rows.size
-        queue = self.workers.queue(rows, rate_rps)
+        self.evaluations += rate_rps.size
+        queue, room = self.workers.queue(rate_rps), self.limits.room
         return {
-            name: self.workers.first_token_s(rows, rate_rps, queue, name.split("_")[1], self.room)
-            for name in self.limits_s
+            name: self.workers.first_token_s(rate_rps, queue, name.split("_")[1], room)
+            for name in self.limits.latency_s
         }
 
     def breaks_metric(self, latency_s: Mapping[str, FloatArray], metric: str, count: int) -> BoolArray:
         """Where any limit on a metric is broken; equal is allowed."""
         broken = np.zeros(count, dtype=bool)
-        for name, limit in self.limits_s.items():
+        for name, limit in self.limits.latency_s.items():
             if name.startswith(metric):
                 broken |= latency_s[name] > limit * _ROUNDING
         return broken
 
-    def fits(self, rows: IntArray, rate_rps: FloatArray) -> BoolArray:
+    def fits(self, rate_rps: FloatArray) -> BoolArray:
         """Where memory holds the prompts in work and on their way."""
-        held = self.workers.held_sequences(rows, rate_rps)
-        return np.asarray(held <= np.maximum(self.max_sequences[rows], 1) * _ROUNDING)
+        return np.asarray(self.workers.held_sequences(rate_rps) <= self.held_most)
 
-    def hands_over(self, rows: IntArray, rate_rps: FloatArray) -> BoolArray:
+    def hands_over(self, rate_rps: FloatArray) -> BoolArray:
         """Where every hand-over is in time on this side's links."""
-        kept = np.ones(rows.shape, dtype=bool)
-        for statistic, limit in self.hand_over_s.items():
-            tokens = prompt_tokens(self.workers.traffic, statistic)
-            kept &= self.workers.hand_over.time_s(rows, tokens, rate_rps) <= limit * _ROUNDING
+        kept = np.ones(rate_rps.shape, dtype=bool)
+        for tokens, limit in self.limits.hand_over_s:
+            kept &= self.workers.links.time_s(tokens, rate_rps) <= limit * _ROUNDING
         return kept
 
-    def keeps_all(self, rows: IntArray, rate_rps: FloatArray) -> BoolArray:
+    def keeps_all(self, rate_rps: FloatArray) -> BoolArray:
         """Where every limit holds at a rate."""
-        kept = self.fits(rows, rate_rps) & self.hands_over(rows, rate_rps)
-        for name, value in self.latencies(rows, rate_rps).items():
-            kept &= value <= self.limits_s[name] * _ROUNDING
+        kept = self.fits(rate_rps) & self.hands_over(rate_rps)
+        for name, value in self.latencies(rate_rps).items():
+            kept &= value <= self.limits.latency_s[name] * _ROUNDING
         return kept
 
-    def largest(self, rows: IntArray, most_rps: FloatArray) -> FloatArray:
-        """Largest rate that keeps every limit; the lightest is known to."""
-        low, high = _LIGHTEST * most_rps, most_rps.copy()
-        if not rows.size:
-            return low
-        whole = self.keeps_all(rows, high)
-        low[whole] = high[whole]
-        open_ = np.flatnonzero(~whole)
-        for _ in range(_HALVINGS):
-            middle = (low[open_] + high[open_]) / 2.0
-            kept = self.keeps_all(rows[open_], middle)
-            low[open_[kept]] = middle[kept]
-            high[open_[~kept]] = middle[~kept]
-        return low
+    def largest(self, most_rps: FloatArray) -> FloatArray:
+        """Largest rate that keeps every limit; the lightest is known to, the most does not."""
+        least_rps = _LIGHTEST * most_rps
+        part_rps = (most_rps - least_rps) / _PARTS
 
-    def reasons(self, rows: IntArray, rate_rps: FloatArray, most_rps: FloatArray) -> list[str]:
+        chosen, at = self, np.arange(most_rps.size, dtype=np.int64)
+
+        def keeps(places: IntArray, parts: FloatArray) -> BoolArray:
+            nonlocal chosen, at
+            if not np.array_equal(places, at):
+                chosen, at = self.of(places), places
+            kept = chosen.keeps_all(least_rps[places] + parts * part_rps[places])
+            self.evaluations += 0 if chosen is self else places.size
+            return kept
+
+        found = last_kept(keeps, np.zeros_like(most_rps), np.full_like(most_rps, _PARTS))
+        return np.asarray(least_rps + found * part_rps)
+
+    def reasons(self, rate_rps: FloatArray, most_rps: FloatArray) -> list[str]:
         """What stops a larger rate, by row: a limit, memory, the link, or full steps."""
         more = np.minimum(rate_rps * _A_LITTLE_MORE, most_rps)
-        words = np.full(rows.shape, "throughput", dtype=object)
+        words = np.full(rate_rps.shape, "throughput", dtype=object)
         full = rate_rps >= most_rps
-        words[full & (self.workers.hand_over.load_ratio(rows, rate_rps) >= 0.99)] = "kv-transfer"
-        words[~full & ~self.fits(rows, more)] = "memory"
-        words[~full & ~self.hands_over(rows, more)] = "kv-transfer"
-        for name, value in reversed(self.latencies(rows, more).items()):
-            words[~full & (value > self.limits_s[name] * _ROUNDING)] = name.split("_")[0]
+        words[full & (self.workers.links.load_ratio(rate_rps) >= 0.99)] = "kv-transfer"
+        words[~full & ~self.fits(more)] = "memory"
+        words[~full & ~self.hands_over(more)] = "kv-transfer"
+        for name, value in reversed(self.latencies(more).items()):
+            words[~full & (value > self.limits.latency_s[name] * _ROUNDING)] = name.split("_")[0]
         return list(words)

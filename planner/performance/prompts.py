@@ -13,9 +13,9 @@ from planner.performance.running import running_of_pairs
 from planner.performance.traffic import Trimmed, known, pairs
 from planner.queueing import lengths as formulas
 from planner.schema.lengths import Lengths
-from planner.schema.problem import Workload
 from planner.schema.traces import TraceLengths
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Workload
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

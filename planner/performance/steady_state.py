@@ -98,15 +98,18 @@ def _step_times(
     factor: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Decode step, mixed step, and what one more sequence adds (secant to about the 99th percentile)."""
-    context = np.full(rows.shape, traffic.decode_context_tokens)
-    prompt_context = np.full(rows.shape, prompt_context_tokens(traffic))
-    nothing = np.zeros(rows.shape)
-    more = 1.0 + 3.0 * np.sqrt(running)
-    decode_s = factor * replicas.step_s(rows, running, context, nothing, nothing, nothing)
-    higher_s = factor * replicas.step_s(rows, running + more, context, nothing, nothing, nothing)
+    more, nothing = 1.0 + 3.0 * np.sqrt(running), np.zeros(rows.shape)
     finishing = chunk / max(traffic.prefill_mean_tokens, 1e-9)
     finishing = np.minimum(np.maximum(finishing, 1.0), np.maximum(chunk, 1.0))
-    mixed_s = factor * replicas.mixed_s(rows, running, context, chunk, prompt_context, finishing)
+    # One call for the three: calls for few rows cost as much as for some hundred.
+    decode_s, higher_s, mixed_s = factor * replicas.mixed_s(
+        rows,
+        np.stack((running, running + more, running)),
+        np.full(rows.shape, traffic.decode_context_tokens),
+        np.stack((nothing, nothing, chunk)),
+        np.full(rows.shape, prompt_context_tokens(traffic)),
+        np.stack((nothing, nothing, finishing)),
+    )
     return decode_s, np.maximum(mixed_s, decode_s), np.maximum((higher_s - decode_s) / more, 0.0)
 
 
@@ -162,7 +165,5 @@ def _wait_ratio(traffic: Traffic, busy: FloatArray) -> FloatArray:
 def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:
     """Mean prompt tokens of a mixed step that serves one prompt: E[e] / E[ceil(e / chunk)]."""
     prefill = traffic.computed_tokens
-    chunks = np.zeros_like(chunk)
-    for weight, tokens in zip(traffic.input_weight, prefill, strict=True):
-        chunks += weight * np.ceil(tokens / chunk)
+    chunks = traffic.input_weight @ np.ceil(prefill[:, None] / chunk)
     return np.asarray(traffic.input_weight @ prefill / chunks)

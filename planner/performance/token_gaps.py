@@ -24,6 +24,8 @@ _PARTS = (0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 """Of a chunk, at which pieces of prompts are counted."""
 _DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 """Chunks of a prompt before one of its own, at which chunks are counted."""
+_TABLE_ENTRIES = 8192
+"""Of a table of prompts times rows: a few such tables stay in the second-level cache."""
 
 
 def token_latency(
@@ -173,21 +175,26 @@ def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(1.0 + (own - 1.0) * np.sqrt(seen), taken))
 
 
-def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Of prompts cut to chunks: mean, squared coefficient of variation, shares of long and of deep ones."""
-    count, first, second = (np.zeros_like(chunk) for _ in range(3))
-    long, deep = (np.zeros((len(which), *chunk.shape)) for which in (_PARTS, _DEPTHS))
-    for weight, tokens in zip(traffic.input_weight, traffic.computed_tokens, strict=True):
-        full = np.floor(tokens / chunk)
-        rest = tokens - full * chunk
-        count += weight * (full + (rest > 0.0))
-        first += weight * tokens
-        second += weight * (full * chunk * chunk + rest * rest)
-        for part, more in zip(_PARTS, long, strict=True):
-            more += weight * (full + (rest >= part * chunk))
-        for depth, more in zip(_DEPTHS, deep, strict=True):
-            more += weight * np.maximum(full - depth, 0.0)
-    mean = first / count
+def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, ...]:
+    """Of prompts cut to chunks: mean, squared coefficient of variation, shares of long and of deep ones.
+
+    Tables of prompts times rows are made for as many rows at once as the cache holds.
+    """
+    size = max(_TABLE_ENTRIES // traffic.input_weight.size, 1)
+    parts = [_some_pieces(chunk[start : start + size], traffic) for start in range(0, chunk.size or 1, size)]
+    return tuple(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
+
+
+def _some_pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, ...]:
+    """`_pieces` of a few rows."""
+    weight, tokens = traffic.input_weight, traffic.computed_tokens[:, None]
+    full = np.floor(tokens / chunk)
+    rest = tokens - full * chunk
+    count = weight @ (full + (rest > 0.0))
+    second = weight @ (full * (chunk * chunk) + rest * rest)
+    long = np.stack([weight @ (full + (rest >= part * chunk)) for part in _PARTS])
+    deep = np.stack([weight @ np.maximum(full - depth, 0.0) for depth in _DEPTHS])
+    mean = float(weight @ traffic.computed_tokens) / count
     return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count, deep / count
 
 

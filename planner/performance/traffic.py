@@ -13,10 +13,10 @@ from planner.performance.running import running_of_pairs
 from planner.performance.session_traffic import session_prompts, turn_weights
 from planner.queueing import lengths as formulas
 from planner.schema.lengths import Lengths, LengthSide
-from planner.schema.problem import Workload
 from planner.schema.reuse import Trim
 from planner.schema.traces import TraceLengths
 from planner.schema.traffic import Running, Traffic
+from planner.schema.workload import Workload
 
 FloatArray = NDArray[np.float64]
 Atoms = tuple[FloatArray, FloatArray]
@@ -88,7 +88,7 @@ def traffic(
         output_p95_tokens=_side_quantile(lengths.output, answer, 0.95, most=cut.most),
         input_p99_tokens=_side_quantile(lengths.input, prompt, 0.99, image_tokens, cut.scale),
         output_p99_tokens=_side_quantile(lengths.output, answer, 0.99, most=cut.most),
-        arrival_scv_ratio=_arrival_scv_ratio(workload, trace),
+        arrival_scv_ratio=arrival_scv_ratio(workload, trace),
         answer_input_tokens=None if running is None else float(running.weight @ running.input_tokens),
         running=running,
     )
@@ -236,12 +236,15 @@ def _quantile(atoms: Atoms, probability: float) -> float:
     return formulas.atom_quantile(atoms[0], atoms[1], probability)
 
 
-def _arrival_scv_ratio(workload: Workload, trace: TraceLengths | None) -> float:
+def arrival_scv_ratio(workload: Workload, trace: TraceLengths | None) -> float:
     """The stated burstiness; of a trace with arrival times, the measured one if it is larger."""
     stated = float(workload.demand.burstiness)
     if workload.demand.trace is None or trace is None or trace.arrival_s is None:
         return stated
     gaps = np.diff(trace.arrival_s)
+    if trace.counts is not None:  # gaps of every n-th request say nothing
+        count, total, squares = map(sum, zip(*trace.counts.gaps.values(), strict=True))
+        return max(stated, float(squares / count / (total / count) ** 2 - 1.0)) if total > 0.0 else stated
     if gaps.size < 2 or gaps.mean() <= 0.0:
         return stated
     return max(stated, float(gaps.var() / gaps.mean() ** 2))

@@ -16,7 +16,7 @@ from planner.performance.spread import class_sigma_log, ground_of, per_doubling_
 from planner.schema.candidates import FloatArray, IntArray
 from planner.schema.catalog import UserFactor
 from planner.schema.configuration import Configuration
-from planner.schema.plan import Evidence
+from planner.schema.pool import Evidence
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,18 +112,20 @@ def routed_experts_s(
     half_tokens: Floats,
     row_passes: Floats,
     start_s: Floats,
+    held_fraction: Floats = 1.0,
 ) -> Floats:
-    """Routed experts of one layer on one rank: ``t0 + R(2 (T k + M0e E u) P / F, E u P w / BW) + rows``.
+    """Routed experts of one layer on one rank: ``t0 + R(2 f (T k + M0e E u) P / F, f E u P w / BW) + rows``.
 
-    ``touched_fraction`` (u) are the experts that are read. ``rows`` passes over hidden states at the whole
+    ``touched_fraction`` (u) are the experts that are read, ``held_fraction`` (f) those of the rank, T the
+    tokens of a batch whose even share is that of the rank. ``rows`` passes over hidden states at the whole
     memory bandwidth (`moe.row_bytes`).
     """
-    rows = moe.routed_rows(tokens, experts, experts_per_token, touched_fraction, half_tokens)
+    rows = moe.routed_rows(tokens, experts, experts_per_token, touched_fraction, half_tokens, held_fraction)
     work_flops, read_bytes = moe.routed_work(
-        rows, 1.0, expert_params, experts * expert_bytes, touched_fraction, 1.0, shard_gpus
+        rows, 1.0, expert_params, experts * expert_bytes, touched_fraction, held_fraction, shard_gpus
     )
     moved = moe.row_bytes(
-        tokens, experts_per_token, 1.0, hidden_size, row_passes, operators.BYTES_PER_ACTIVATION
+        tokens, experts_per_token, held_fraction, hidden_size, row_passes, operators.BYTES_PER_ACTIVATION
     )
     products_s = roofline.combine_s(work_flops / flops_per_s, read_bytes / bytes_per_s, overlap_exponent)
     return start_s + products_s + moved / memory_bytes_per_s

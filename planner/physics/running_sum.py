@@ -80,11 +80,13 @@ class RunningSum:
             peakedness_ratio: variance of their number over its mean; 0: always so many.
         """
         number = self._rows(requests)
-        least = number.copy() if peakedness_ratio == 0.0 else np.full(number.shape, np.inf)
-        scores = self._per_request(peakedness_ratio) / _TILTS[:, None]
-        for score, margin in zip(scores, -np.log(overflow_fraction) / _TILTS, strict=True):
-            np.minimum(least, number * score[self.distribution] + margin, out=least)
-        return np.asarray(self.largest_bytes * least)
+        bounds = (self._per_request(peakedness_ratio) / _TILTS[:, None]).take(self.distribution, axis=1)
+        bounds *= number
+        bounds += (-np.log(overflow_fraction) / _TILTS)[:, None]
+        least = bounds.min(axis=0)
+        return np.asarray(
+            self.largest_bytes * (np.minimum(least, number) if peakedness_ratio == 0.0 else least)
+        )
 
     def overflow_fraction(
         self, room_bytes: Floats, requests: Floats, peakedness_ratio: float = 0.0
@@ -92,10 +94,10 @@ class RunningSum:
         """Probability, at most, that running requests need more than the room (see `bytes_of`)."""
         number = self._rows(requests)
         units = self._rows(room_bytes) / np.where(self.largest_bytes > 0.0, self.largest_bytes, 1.0)
-        exponent = np.zeros_like(units)
-        for score, tilt in zip(self._per_request(peakedness_ratio), _TILTS, strict=True):
-            np.minimum(exponent, number * score[self.distribution] - tilt * units, out=exponent)
-        return np.exp(exponent)
+        exponents = self._per_request(peakedness_ratio).take(self.distribution, axis=1)
+        exponents *= number
+        exponents -= _TILTS[:, None] * units
+        return np.asarray(np.exp(np.minimum(exponents.min(axis=0), 0.0)))
 
     def _per_request(self, peakedness_ratio: float) -> FloatArray:
         """Log-moment of the sum of a number that varies, over its mean; by t and distribution."""

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from planner.errors import Fault, InputError, nearest
+from planner.loaders.model_names import model_fault
 from planner.schema.catalog import Accelerator, Engine, NumberFormat
 from planner.schema.catalog_index import Catalog
 
@@ -20,11 +21,10 @@ class Names:
         self.faults: list[Fault] = []
 
     def model(self, name: str) -> None:
-        """The model of ``--model``: a name of the catalog, or a place that may hold a config.json."""
-        if self.catalog.model(name) is None and not _exists(name):
-            hint = nearest(name, self.catalog.names("models"))
-            expected = "a model of the catalog, or a folder with a config.json"
-            self.faults.append(Fault(self.where, "--model", f'"{name}"', expected, hint))
+        """The model of ``--model``: a name of the catalog or the hub, or a place with a config.json."""
+        fault = None if _exists(name) else model_fault(name, self.catalog, Path())
+        if fault is not None:
+            self.faults.append(Fault(self.where, "--model", *fault))
 
     def accelerator(self, name: str) -> Accelerator | None:
         """The accelerator of ``--gpu``."""

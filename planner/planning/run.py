@@ -24,6 +24,8 @@ class Run:
     as_of: date | None = None
     """Day that prices are judged by; None: that of the newest price list, so that a plan never depends on
     today."""
+    details: bool = False
+    """Also tell what takes more searches than the plan itself: every pair of formats."""
     spent_s: dict[str, float] = field(default_factory=dict)
     begun_s: float = field(default_factory=lambda: time.monotonic())
     """On the clock of `time.monotonic`."""

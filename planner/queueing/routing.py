@@ -75,13 +75,13 @@ def replica_scv_ratio(
 def erlang_c_fraction(utilization_fraction: FloatArray, servers: int) -> FloatArray:
     """Share of customers who wait in M/M/n.
 
-    Equation: by the recursion of Erlang's loss formula, B(k) = a B(k-1) / (k + a B(k-1)) with a = n rho, and
-    C = B / (1 - rho (1 - B)).
+    Equation: by Erlang's loss formula, 1/B = sum over j <= n of n (n - 1) ... (n - j + 1) / a^j with
+    a = n rho, and C = B / (1 - rho (1 - B)).
     """
     rho = np.clip(np.asarray(utilization_fraction, dtype=np.float64), 1e-12, 1.0)
-    offered, loss = servers * rho, np.ones_like(rho)
-    for k in range(1, servers + 1):
-        loss = offered * loss / (k + offered * loss)
+    falling = np.arange(servers, 0, -1.0).reshape(servers, *(1 for _ in rho.shape))
+    with np.errstate(over="ignore"):  # the loss of a pool that is nearly idle is 0
+        loss = 1.0 / (1.0 + np.cumprod(falling / (servers * rho), axis=0).sum(axis=0))
     return np.asarray(loss / (1.0 - rho * (1.0 - loss)))
 
 

@@ -14,7 +14,8 @@ from planner.report import svg
 from planner.report.estimate_text import outside, refusal
 from planner.report.parts import bullets, section, table
 from planner.report.plan_text import uncertainty
-from planner.schema.plan import Curve, CurvePoint, Statistic
+from planner.schema.estimate import Curve, CurvePoint
+from planner.schema.pool import Statistic
 
 CELLS, ROWS = 64, 14
 """Size of the picture of characters."""

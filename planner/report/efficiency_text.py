@@ -8,7 +8,8 @@ from rich.text import Text
 from planner import numbers
 from planner.report.parts import pairs, section, table
 from planner.schema.efficiency import Efficiency
-from planner.schema.plan import Estimate, Plan
+from planner.schema.estimate import Estimate
+from planner.schema.plan import Plan
 
 _NOTE = (
     "MFU: FLOPs that the model needs over the dense peak; MBU: weights and KV read over peak bandwidth. A "
@@ -32,7 +33,7 @@ def plan_efficiency(plan: Plan) -> RenderableType | None:
     names = list(dict.fromkeys(name for column in columns for name in column))
     rows = [(name, *(column.get(name, "") for column in columns)) for name in names]
     headings = ("", *(name for name, _ in known))
-    return section("Efficiency at the planned load", table(headings, rows), Text(_NOTE, "dim"))
+    return section("Efficiency at the planned load", table(headings, rows, whole=[0]), Text(_NOTE, "dim"))
 
 
 def _rows(figures: Efficiency) -> list[tuple[str, str]]:

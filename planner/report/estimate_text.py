@@ -11,7 +11,7 @@ from planner.report.memory_bar import MemoryBar
 from planner.report.parts import bullets, pairs, section, table
 from planner.report.plan_text import uncertainty
 from planner.report.pools_text import METRICS, bound_sentence, latency_table
-from planner.schema.plan import Curve, Estimate
+from planner.schema.estimate import Curve, Estimate
 
 
 def view(estimate: Estimate) -> RenderableType:

@@ -9,7 +9,7 @@ from planner import numbers
 from planner.explain.phrases import layout
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
-from planner.schema.plan import Fit, FitRow
+from planner.schema.estimate import Fit, FitRow
 
 
 def view(fit: Fit) -> RenderableType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -32,7 +32,7 @@ def hours_section(plan: Plan) -> RenderableType | None:
         return None
     hours = len(plan.periods)
     per_mark = -(-hours // _WIDEST)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (pool.id, strip(counts, per_mark, exact=True), *_three(counts), "replicas")
         for pool in plan.pools
         for counts in [replicas_by_hour(plan, pool)]
@@ -40,17 +40,36 @@ def hours_section(plan: Plan) -> RenderableType | None:
     for name in sorted({name for period in plan.periods for name in period.work}):
         work = [period.work.get(name, 0.0) for period in plan.periods]
         rows.append((f"{name} (may wait)", strip(work, per_mark), *_three(work), "req/s done"))
-    used = [100 * (period.utilization or 0.0) for period in plan.periods]
-    if any(used):
-        rows.append(("load", strip(used, per_mark), *_three(used), "% of capacity"))
-    usd = [period.usd for period in plan.periods]
-    rows.append(("cost", strip(usd, per_mark), *_three(usd), "USD/h"))
+    rows += _load_and_cost(plan, per_mark)
     words = "Digits are replicas; shades are quarters of the row's largest value. Load counts headroom."
     if per_mark > 1:
         words += f" One mark is {per_mark} hours, the most of them."
     words += " Every hour: planner schedule PLAN."
-    headings = ("", ticks(hours, per_mark), "least", "mean", "most", "")
-    return section("The hours", table(headings, rows, right=[2, 3, 4]), Text(words, "dim"))
+    return section("The hours", _hours_table(plan, rows), Text(words, "dim"))
+
+
+def hours_in_short(plan: Plan) -> RenderableType | None:
+    """Load and cost of the hours in two rows; nothing for a single hour."""
+    if not has_hours(plan):
+        return None
+    per_mark = -(-len(plan.periods) // _WIDEST)
+    rows = _load_and_cost(plan, per_mark)
+    words = Text("Replicas and purchases by hour: planner schedule PLAN", "dim")
+    return section("The hours", _hours_table(plan, rows), words)
+
+
+def _load_and_cost(plan: Plan, per_mark: int) -> Iterator[tuple[str, ...]]:
+    used = [100 * (period.utilization or 0.0) for period in plan.periods]
+    if any(used):
+        yield "load", strip(used, per_mark), *_three(used), "% of capacity"
+    usd = [period.usd for period in plan.periods]
+    yield "cost", strip(usd, per_mark), *_three(usd), "USD/h"
+
+
+def _hours_table(plan: Plan, rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    hours = len(plan.periods)
+    headings = ("", ticks(hours, -(-hours // _WIDEST)), "least", "mean", "most", "")
+    return table(headings, rows, right=[2, 3, 4])
 
 
 def strip(values: Sequence[float], per_mark: int = 1, exact: bool = False) -> str:

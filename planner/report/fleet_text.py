@@ -21,6 +21,7 @@ OBJECTIVES_OF_HOURS = {
     "cost_per_token": "the fleet with the cheapest tokens",
     "gpus": "the fewest GPU-hours",
     "power": "the least energy",
+    "throughput": "the cheapest fleet at the largest load",
 }
 
 

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from planner import numbers
 from planner.report.parts import bullets, section, table
-from planner.schema.plan import GpuType, Plan
+from planner.schema.compared import GpuType
+from planner.schema.plan import Plan
 
 _LEFT_OUT = ("excluded", "no-price")
 _BOUNDS = {"exact": "", "upper": "at most ", "lower": "at least "}
@@ -29,7 +30,12 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
     body: list[RenderableType] = []
     if rows:
         body.append(
-            table(("GPU", "fleet", "cost", "stopped by"), [_cells(row, details) for row in rows], right=[2])
+            table(
+                ("GPU", "fleet", "cost", "stopped by"),
+                [_cells(row, details) for row in rows],
+                right=[2],
+                whole=[0],
+            )
         )
     if not details:
         body.append(bullets(_left_out(plan.gpu_types)))
@@ -39,6 +45,27 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
         )
         body.append(Text(words, "dim"))
     return section("All GPU types", *body)
+
+
+_MOST_TYPES = 5
+
+
+def types_in_short(plan: Plan) -> RenderableType | None:
+    """The chosen types and the next cheapest; how many more there are of each kind."""
+    priced = [row for row in plan.gpu_types if row.cost_usd_per_hour is not None]
+    if not plan.gpu_types:
+        return None
+    shown = priced[:_MOST_TYPES]
+    grid = table(("GPU", "fleet", "cost", "stopped by"), [_cells(row, False) for row in shown], right=[2])
+    counts = {
+        "dearer": len(priced) - len(shown),
+        "cannot keep the limits": sum(row.status == "infeasible" for row in plan.gpu_types),
+        "without a price": sum(row.status == "no-price" for row in plan.gpu_types),
+        "excluded": sum(row.status == "excluded" for row in plan.gpu_types),
+    }
+    words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    notes = [Text(f"… and {words}", "dim")] if words else []
+    return section("GPU types", *([grid] if shown else []), *notes)
 
 
 def _cells(row: GpuType, details: bool) -> tuple[str, str, str, str]:

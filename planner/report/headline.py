@@ -9,17 +9,25 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.hours import has_hours
+from planner.report.capacity_text import carries_line
 from planner.report.fleet_text import buy_over_hours, costs_more, named_suppliers
 from planner.report.taken_text import taken_words
-from planner.schema.plan import Objective, Plan
+from planner.schema.plan import Objective, Plan, Simplicity
 
 OBJECTIVES = {
     "cost": "the cheapest fleet",
     "cost_per_token": "the fleet with the cheapest tokens",
     "gpus": "the smallest fleet",
     "power": "the fleet with the least power",
+    "throughput": "the cheapest fleet at the largest load",
 }
-UNITS = {"cost": "USD/h", "cost_per_token": "USD per million tokens", "gpus": "GPUs", "power": "W"}
+UNITS = {
+    "cost": "USD/h",
+    "cost_per_token": "USD per million tokens",
+    "gpus": "GPUs",
+    "power": "W",
+    "throughput": "requests/s",
+}
 
 
 def proof(objective: Objective, proved: bool) -> str:
@@ -32,12 +40,23 @@ def proof(objective: Objective, proved: bool) -> str:
     return f"at most {numbers.share(objective.gap)} from the best possible (nothing is below {bound})"
 
 
+def _open(simplicity: Simplicity) -> str:
+    """What is not known of simpler plans."""
+    if simplicity.pools == simplicity.pools_at_least:
+        return "; fewer pools are too dear, whether fewer changes do is not proved"
+    least = numbers.count(simplicity.pools_at_least, "pool")
+    return f"; fewer than {least} are too dear, what lies between is not proved"
+
+
 def headline(plan: Plan) -> list[RenderableType]:
     """What to buy and how well it is proved, in two lines; or the honest no."""
     if plan.status == "infeasible":
         judged = numbers.count(plan.provenance.candidates, "candidate")
+        words = "no plan keeps every limit"
+        if plan.capacity is not None:
+            words = "this fleet carries nothing: no plan keeps every limit, however small the load"
         return [
-            Text(f"{plan.problem}: no plan keeps every limit", style="bold red"),
+            Text(f"{plan.problem}: {words}", style="bold red"),
             Text(f"Judged {judged}: with these limits and prices none of them will do, and no mix of them."),
         ]
     if plan.status == "unknown":
@@ -49,10 +68,15 @@ def headline(plan: Plan) -> list[RenderableType]:
     title = f"{plan.problem}: {plan.status}, {proof(plan.objective, proved)}"
     if proved and costs_more(plan):
         title = f"{plan.problem}: {plan.status}, proved: nothing simpler exists this near the proved optimum"
+    if plan.capacity is not None:
+        known = "proved: no larger load has a plan" if proved else "whether a larger load has a plan is open"
+        title = f"{plan.problem}: {plan.status}, {known}"
     style = "bold green" if proved else "bold yellow"
-    lines: list[RenderableType] = [Text(title, style=style), Text(_buy(plan))]
+    lines: list[RenderableType] = [Text(title, style=style)]
+    lines += [Text(carries_line(plan))] if plan.capacity is not None else []
+    lines.append(Text(_buy(plan)))
     if plan.simplicity is not None:
-        open_ = "" if plan.simplicity.proved else "; whether there is a simpler one is not proved"
+        open_ = "" if plan.simplicity.proved else _open(plan.simplicity)
         lines.append(Text(f"{plan.simplicity.text}{open_}."))
     return lines
 

@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from planner.characters import spelled
+from planner.schema.answer import drop_unknown_times
 from planner.schema.base import Noun
-from planner.schema.plan import Curve, Estimate, Plan
+from planner.schema.estimate import Curve, Estimate
+from planner.schema.plan import Plan
 
 
 def encode(document: object) -> bytes:
@@ -32,20 +34,8 @@ def _encoded(text: str) -> bytes:
 def of(noun: Noun) -> dict[str, Any]:
     """A noun as a document, under the names that the contract uses; wall times only where they are known."""
     document: dict[str, Any] = noun.model_dump(mode="json", by_alias=True)
-    _drop_unknown_times(document)
+    drop_unknown_times(document)
     return document
-
-
-def _drop_unknown_times(value: Any) -> None:
-    """Plans at any depth say nothing about times that nobody asked for."""
-    if isinstance(value, dict):
-        if value.get("timing_s", "") is None:
-            del value["timing_s"]
-        for inner in value.values():
-            _drop_unknown_times(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            _drop_unknown_times(inner)
 
 
 def of_plan(plan: Plan) -> dict[str, Any]:

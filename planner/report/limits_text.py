@@ -10,7 +10,7 @@ from rich.text import Text
 from planner import numbers
 from planner.explain.phrases import listing
 from planner.report.parts import section, table
-from planner.schema.plan import ConstraintState, Removal
+from planner.schema.limits_told import ConstraintState, Removal
 from planner.schema.slo import METRICS
 
 
@@ -31,6 +31,30 @@ def _row(state: ConstraintState) -> tuple[str, str, str, str, str]:
     )
 
 
+_MOST_LIMITS = 6
+
+
+def limits_in_short(states: Iterable[ConstraintState]) -> RenderableType | None:
+    """The limits that set capacity, then those with the least left; the rest counted."""
+    stated = [state for state in states if state.limit is not None]
+    if not stated:
+        return None
+    ordered = sorted(stated, key=lambda state: (not state.binding, _left(state)))
+    rows = [_row(state) for state in ordered[:_MOST_LIMITS]]
+    more = len(ordered) - len(rows)
+    notes = [Text(f"… and {more} with more left", "dim")] if more > 0 else []
+    return section("Limits", _limits_table(rows), *notes)
+
+
+def _left(state: ConstraintState) -> float:
+    """Share of the limit that is left."""
+    return state.slack / state.limit if state.slack is not None and state.limit else float("inf")
+
+
+def _limits_table(rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    return table(("limit", "reached", "allowed", "left", ""), rows, right=[1, 2, 3])
+
+
 def limits_section(states: Iterable[ConstraintState]) -> RenderableType | None:
     """Latency limits first, then the others, with what is left of each."""
     ordered = sorted(states, key=lambda state: _kind(state.id) not in METRICS)
@@ -38,7 +62,7 @@ def limits_section(states: Iterable[ConstraintState]) -> RenderableType | None:
     if not rows:
         return None
     binding = [state for state in ordered if state.binding]
-    body: list[RenderableType] = [table(("limit", "reached", "allowed", "left", ""), rows, right=[1, 2, 3])]
+    body: list[RenderableType] = [_limits_table(rows)]
     if binding:
         words = [f"{state.id} ({state.text.rstrip('.')})" if state.text else state.id for state in binding]
         body.append(Text(f"What holds the plan back: {listing(words)}."))

@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from planner import numbers
-from planner.schema.plan import Memory
+from planner.schema.pool import Memory
 
 PARTS = (
     ("weights", "weights", "█", "blue"),

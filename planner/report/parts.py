@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -15,18 +17,23 @@ def section(title: str, *body: RenderableType) -> Group:
     return Group(Text(), Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in body))
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> Table:
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Iterable[int] = (),
+    whole: Iterable[int] = (),
+) -> Table:
     """Rows under headings without frames, so that a narrow page wraps cells instead of breaking lines.
 
-    ``right`` holds the indices of the columns of numbers.
+    ``right`` holds the indices of the columns of numbers, ``whole`` those of names that are never cut.
     """
-    numbers = set(right)
+    numbers, names = set(right), set(whole)
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
     for index, heading in enumerate(headings):
         if index in numbers:
             grid.add_column(heading, justify="right", no_wrap=True)
         else:
-            grid.add_column(heading, overflow="fold")
+            grid.add_column(heading, overflow="fold", no_wrap=index in names)
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     return grid
@@ -40,6 +47,18 @@ def bullets(lines: Iterable[str]) -> Table:
     for line in lines:
         grid.add_row(Text("•"), Text(line))
     return grid
+
+
+@dataclass(frozen=True)
+class Unbroken:
+    """A line that is never wrapped or cut, whatever the width: people copy it."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The line as it is; it is no part of a table or a section."""
+        yield Segment(self.text)
+        yield Segment.line()
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> Table:

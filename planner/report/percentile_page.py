@@ -28,13 +28,14 @@ _HOW = (
     "without its start. None of these rows was fitted but for the numbers named below."
 )
 _CAVEATS = (
-    "Set with these rows in view: `request_overhead_s` and `token_overhead_s`; the spreads of lengths by "
+    "Set with these rows in view: `request_overhead_s` and `token_overhead_s`; `through_host_efficiency` and "
+    "`through_host_latency_s` of GPUs without peer access; the spreads of lengths by "
     "kind and where ShareGPT ends (`catalog/judgement/measurements.yaml`); the weight of prefixes against"
     " loads in a router that looks at both (`AFFINITY`); how long a part of a long run is, what of it "
     "counts as its start and the load at which a run beyond capacity is shown (`LIVES`, `START`, "
     "`NEARLY_FULL`); that the highest rate of a ladder ran first; and the rules for doubt: a start-up "
-    "that shows in a ladder, notes of several tokens in one call or chunk, software marked as "
-    "experimental.",
+    "that shows in a ladder, prompts that a cache must have held, notes of several tokens in one call or "
+    "chunk, software marked as experimental.",
     "Runs of one server with the same number of requests and the same measured mean of their prompts drew"
     " the same prompts: all but the one at the highest rate find them in prefix caches that hold them. "
     "Other ladders of shared prompts start with warm caches.",
@@ -42,13 +43,16 @@ _CAVEATS = (
     "times its median end-to-end time in flight, which is read from the row itself: one that had more in "
     "flight than the engine's default limit is given the next power of two, one that had more than its "
     "share of memory holds (or that fits no request) is given 95 %, and a layout that is not stated holds"
-    " them.",
+    " them. A link that is sold apart (a bridge) is there where the row says so.",
+    "First tokens and end-to-end times of bursts, and of closed loops of several clients that state no "
+    "number of requests, are not compared: they are places in the queue of the start, and nobody can tell "
+    "how much of such a run the start was.",
     "A run that kept up and that the model takes to be beyond capacity is shown at the largest load that "
     "it carries.",
     "Audited runs are offered within a few percent of what they carry, where ten percent of step time "
     "double the requests in flight: their times per token come out low by a quarter (v5.1) and by three "
-    "fifths (v4.1), and first tokens with them. Runs over several GPUs without peer access come out "
-    "faster than they were at every rate.",
+    "fifths (v4.1), and first tokens with them.",
+    "Power limits of cards and the generation of their slots are not in the tables.",
     "Not in the simulation: preemption (tried: no gain on these rows), stalls of the host, compilation of"
     " the first steps, the client.",
 )
@@ -113,7 +117,10 @@ def pictures(validation: PercentileValidation) -> dict[str, bytes]:
         points = [
             (row.row.observed_ms[number] * scale, row.ms[number] * scale, row.classes[0] == "moe")
             for row in validation.rows
-            if row.scored and number in row.ms and number in row.row.observed_ms
+            if row.scored
+            and number in row.ms
+            and number in row.row.observed_ms
+            and not row.row.is_place_in_queue(number)
         ]
         if points:
             found[picture_name(number)] = (scatter(_title(number), points) + "\n").encode()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
 from planner.explain.phrases import listing
 from planner.report.apart_text import mode_section, ratio_section
+from planner.report.capacity_text import capacity_section
+from planner.report.checkpoints_text import checkpoints_section
+from planner.report.commands_text import commands_section
 from planner.report.cost_text import cost_section
+from planner.report.demand_text import demand_section
 from planner.report.efficiency_text import plan_efficiency
 from planner.report.fleet_hours_text import hours_section, orders_section
 from planner.report.fleet_reasons_text import scenarios_section, survives_section
@@ -21,6 +23,7 @@ from planner.report.fleet_text import (
     supply_section,
     tiers_section,
 )
+from planner.report.formats_text import formats_section
 from planner.report.gpu_types_text import gpu_types_section
 from planner.report.headline import headline
 from planner.report.limits_text import limits_section, removals_section
@@ -36,7 +39,10 @@ from planner.report.reasons_text import (
 )
 from planner.report.reuse_text import reuse_section
 from planner.report.safety_text import safety_section
-from planner.schema.plan import Guardrails, Plan, Pool
+from planner.report.traces_text import traces_section
+from planner.report.warnings_text import warnings_of
+from planner.schema.plan import Guardrails, Plan
+from planner.schema.pool import Pool
 from planner.schema.slo import METRICS
 
 
@@ -45,23 +51,28 @@ def view(plan: Plan, details: bool = False) -> RenderableType:
     if plan.status in ("optimal", "feasible"):
         body = _answer(plan, details)
         if details:
-            body.append(plan_efficiency(plan))
+            body += [plan_efficiency(plan), commands_section(plan)]
     else:
         body = [
+            demand_section(plan),
             removals_section(plan.removed),
             conflicts_section(plan),
             shortage_section(plan),
             relaxations_section(plan),
             gpu_types_section(plan, details),
+            formats_section(plan),
         ]
         if plan.status == "infeasible" and not plan.relaxations:
             body.append(Text("\nWhat would have to give: planner relax PROBLEM", style="dim"))
-    closing = [_warnings(plan.warnings), _provenance(plan)]
+    closing = [_warnings(plan), _provenance(plan)]
     return Group(*headline(plan), *(part for part in [*body, *closing] if part is not None))
 
 
 def _answer(plan: Plan, details: bool) -> list[RenderableType | None]:
     return [
+        traces_section(plan),
+        demand_section(plan),
+        capacity_section(plan),
         supply_section(plan),
         hours_section(plan),
         orders_section(plan),
@@ -82,6 +93,8 @@ def _answer(plan: Plan, details: bool) -> list[RenderableType | None]:
         relaxations_section(plan),
         runners_up_section(plan),
         gpu_types_section(plan, details) if plan.gpu_types else why_not_section(plan),
+        checkpoints_section(plan),
+        formats_section(plan),
         _guardrails(plan),
         _evidence(plan),
     ]
@@ -149,8 +162,8 @@ def _sure(pool: Pool) -> str:
     return f"{pool.evidence} numbers{detail}{stop}."
 
 
-def _warnings(warnings: Iterable[str]) -> RenderableType | None:
-    warnings = list(warnings)
+def _warnings(plan: Plan) -> RenderableType | None:
+    warnings = warnings_of(plan)
     return section("Mind", bullets(warnings)) if warnings else None
 
 

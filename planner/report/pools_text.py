@@ -14,7 +14,8 @@ from planner.explain.routing import routing_sentence
 from planner.report.fleet_routing_text import fleet_routing_section
 from planner.report.memory_bar import MemoryBar
 from planner.report.parts import section, table
-from planner.schema.plan import Plan, Pool, Statistic
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool, Statistic
 from planner.schema.speculation import DraftsTaken
 
 STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p99.9")

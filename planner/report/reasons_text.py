@@ -12,7 +12,9 @@ from planner.explain.limit_words import limit_in_words
 from planner.explain.phrases import listing
 from planner.report.headline import UNITS
 from planner.report.parts import bullets, section, table
-from planner.schema.plan import Change, Plan, Price, Relaxation, RunnerUp
+from planner.schema.compared import RunnerUp
+from planner.schema.limits_told import Change, Price, Relaxation
+from planner.schema.plan import Plan
 
 _TYPED_WITH_UNIT = ("s", "USD/h", "W", "%", "fraction")
 """Units that a problem file wants to see; other keys carry theirs in their name."""
@@ -22,17 +24,21 @@ def conflicts_section(plan: Plan) -> RenderableType | None:
     """Sets of limits that cannot hold together, with where each of them stands."""
     if not plan.conflicts:
         return None
-    body: list[RenderableType] = [bullets(_conflict(plan, conflict) for conflict in plan.conflicts)]
+    facts = [*plan.conflict_context, *[()] * len(plan.conflicts)]
+    told = (_conflict(plan, conflict, given) for conflict, given in zip(plan.conflicts, facts, strict=False))
+    body: list[RenderableType] = [bullets(told)]
     if not plan.conflicts_complete:
         body.append(Text("There may be more: a limit of time or number ended the search.", "dim"))
     return section("Limits that cannot hold together", *body)
 
 
-def _conflict(plan: Plan, conflict: Sequence[str]) -> str:
+def _conflict(plan: Plan, conflict: Sequence[str], given: Sequence[str]) -> str:
+    """What is given first: that is what people look for."""
     words = listing([limit_in_words(plan, name) for name in conflict])
+    head = f"With {listing([limit_in_words(plan, name) for name in given])}: " if given else ""
     if len(conflict) == 1:
-        return f"{words} cannot hold, whatever the other limits are."
-    return f"{words}: one of them has to give."
+        return f"{head}{words} cannot hold, whatever the other limits are."
+    return f"{head}{words}: one of them has to give."
 
 
 def relaxations_section(plan: Plan) -> RenderableType | None:
@@ -49,7 +55,7 @@ def relaxations_section(plan: Plan) -> RenderableType | None:
         )
         for place, relaxation in enumerate(plan.relaxations, 1)
     ]
-    words = "Each was solved again and gives a plan; the smallest change first."
+    words = "Each was solved again and gives a plan; single limits first, the smallest change first."
     headings = ("", "change", "from", "to", "then costs")
     body: list[RenderableType] = [table(headings, rows, right=[4]), Text(words, "dim")]
     command = _command(plan.relaxations[0])

@@ -32,6 +32,19 @@ def safety_section(plan: Plan) -> RenderableType | None:
     return section("From the bare need to the plan", *body, Text(words, "dim"))
 
 
+def steps_in_short(plan: Plan) -> RenderableType | None:
+    """One line: ``GPUs: 12 for the means → 13 with confidence 80 % → 14 with headroom 20 %``."""
+    if not plan.safety or any(step.gpus is None for step in plan.safety):
+        return None
+    names = _words(plan) | {"means": "for the means", "purchase": "as bought"}
+    parts, before = [], None
+    for step in plan.safety:
+        if step.gpus != before:
+            parts.append(f"{step.gpus:,} {names[step.step].replace('+ ', 'with ')}")
+        before = step.gpus
+    return Text(f"\nGPUs: {' → '.join(parts)}.")
+
+
 def optima_section(plan: Plan, steps: Sequence[SafetyStep]) -> RenderableType:
     """The steps of a problem, each solved to its own optimum."""
     words = [

@@ -66,7 +66,7 @@ def to_ascii(text: str) -> str:
 def render(
     view: RenderableType, *, width: int = PIPE_WIDTH, color: bool = False, unicode: bool = True
 ) -> str:
-    """The view as text of at most ``width`` columns, ending in one line break."""
+    """The view as text of at most ``width`` columns but for unbroken lines, ending in one line break."""
     page = io.StringIO()
     console = _Harmless(
         file=page,
@@ -79,7 +79,7 @@ def render(
         legacy_windows=False,
         _environ={},
     )
-    console.print(view)
+    console.print(view, crop=False)
     text = page.getvalue()
     if not color:
         # Padding of the last column is noise in a file.

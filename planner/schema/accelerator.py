@@ -68,6 +68,8 @@ class AcceleratorHost(Noun):
     node_size: Positive
     """Accelerators in one server."""
     pcie_one_way: BytesPerSecond | None = None
+    peer_access: bool = True
+    """Whether accelerators read each other's memory over PCIe; else data go through that of the host."""
     source: Source
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.plan import Difference, Plan
 
 
-class WhatIf(Noun):
+class WhatIf(Answer):
     """A plan, the plan after changes, and what differs."""
+
+    ROWS: ClassVar[str] = "difference"
 
     before: Plan
     after: Plan
@@ -24,16 +27,20 @@ class SweepRow(Noun):
     plan: Plan
 
 
-class Sweep(Noun):
+class Sweep(Answer):
     """A plan for every combination of values."""
+
+    ROWS: ClassVar[str] = "rows"
 
     rows: tuple[SweepRow, ...]
     complete: bool = True
     """False: the limit of time left combinations out."""
 
 
-class Plans(Noun):
+class Plans(Answer):
     """Several plans of one problem, the best first."""
+
+    ROWS: ClassVar[str] = "plans"
 
     plans: tuple[Plan, ...]
     axes: tuple[str, ...] = ()

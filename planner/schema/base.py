@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Pla
 from pydantic_core import PydanticCustomError
 
 from planner import units
+from planner.schema.descriptions import DescribedJsonSchema
 from planner.units import Dimension
 
 
@@ -19,10 +20,20 @@ class Noun(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
         arbitrary_types_allowed=False,
     )
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """JSON Schema with the meaning of every field."""
+        return super().model_json_schema(*args, **({"schema_generator": DescribedJsonSchema} | options))
+
+
+def refused(found: str, expected: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:
+    """What a noun raises whose keys do not go together; ``at``: the place of the fault below the noun."""
+    context = {"found": found, "expected": expected, "maybe": "", "at": at}
+    return PydanticCustomError("problem", "found {found}, expected {expected}", context)
 
 
 def _bounded(value: object) -> object:

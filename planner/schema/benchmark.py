@@ -6,12 +6,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from planner.schema.base import Noun
 
+FloatArray = NDArray[np.float64]
 Latency = Mapping[str, float]
-"""``mean, p50, p90, p95, p99`` in seconds; those that the file states."""
+"""``mean, p50, p90, p95, p99, std, max`` in seconds; those that the file states."""
+Tokens = Mapping[str, float]
+"""``mean, p50, p90, p95, p99`` of the lengths of requests; those that the file states."""
 Facts = Mapping[str, str | int]
 """``gpu, engine, weights, kv, tp, pp, ep, attention_dp`` as far as a file states them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """The answered requests of a run one by one, in the order in which they were sent.
+
+    Arrays hold one number a request, NaN where it is not known.
+    """
+
+    ttft_s: FloatArray
+    tpot_s: FloatArray
+    e2e_s: FloatArray
+    gaps_s: tuple[FloatArray, ...]
+    """The gaps between the tokens of each request; empty where the file lists none."""
+    input_tokens: FloatArray
+    output_tokens: FloatArray
+    start_s: FloatArray
+
+    def __len__(self) -> int:
+        """Number of requests."""
+        return int(self.ttft_s.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +49,7 @@ class BenchmarkPoint:
     """
 
     source: str
-    """The tool: vllm, sglang, aiperf, genai-perf, guidellm, inference-perf."""
+    """The tool: vllm, sglang, aiperf, genai-perf, guidellm, inference-perf; or prometheus."""
     where: str
     """File, with the run inside it where it holds several."""
     raw_sha256: str
@@ -36,6 +63,11 @@ class BenchmarkPoint:
     """Requests sent per second; None where clients wait for answers or all are sent at once."""
     concurrency: float | None = None
     """Requests in flight at most, or on average where the file states no limit."""
+    arrival_scv_ratio: float | None = None
+    """Squared coefficient of variation of the gaps between arrivals that the tool was asked for; None where
+    the file does not say."""
+    input_tokens: Tokens = field(default_factory=dict)
+    output_tokens: Tokens = field(default_factory=dict)
     ttft_s: Latency = field(default_factory=dict)
     tpot_s: Latency = field(default_factory=dict)
     itl_s: Latency = field(default_factory=dict)
@@ -49,6 +81,10 @@ class BenchmarkPoint:
     """Above 1 where drafts are verified."""
     date: str = ""
     """ISO date of the run, where the file states it."""
+    samples: Samples | None = None
+    """Where the file lists single requests."""
+    histograms: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    """Of a server's metrics: metric -> upper edge in seconds -> events at or below it."""
 
     @property
     def mean_tpot_s(self) -> float | None:

@@ -166,6 +166,7 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
     "rank_us": (0.0, 20.0),
     "doubling_us": (0.0, 20.0),
     "rank_exponent": (0.0, 4.0),
+    "one_way_gb_per_s": (1.0, 10_000.0),
 }
 """Numbers of operators, and what they may be. In this order:
 
@@ -182,7 +183,8 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
 - passes of experts over the hidden states of their rows;
 - shares of the rate one way that an all-reduce reaches in two steps, and where each rank sends all at once;
 - what the second step, each rank beyond two, and each doubling of these adds to its launch;
-- exponent with which these shares fall with the ranks that share what connects them."""
+- exponent with which these shares fall with the ranks that share what connects them;
+- rate one way of PCIe where that was measured: hosts of other rates have other shares."""
 
 
 class Calibration(CatalogEntry):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from planner.schema.catalog import Accelerator, NumberFormat
 from planner.schema.configuration import Configuration
-from planner.schema.plan import OfferTaken
+from planner.schema.pool import OfferTaken
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -82,6 +82,12 @@ class Candidates:
     def __len__(self) -> int:
         """Number of configurations."""
         return len(self.configurations)
+
+    def has_weight_bits(self, least: int) -> BoolArray:
+        """Configurations whose weights have so many bits or more."""
+        if not least:
+            return np.ones(len(self), dtype=bool)
+        return np.array([item.weights.nominal_bits >= least for item in self.configurations], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from planner.schema.engine import (
     EngineSupport,
     ModestLimits,
 )
-from planner.schema.market import Archetype, Discount, Network, Offer, PriceList, Storage
+from planner.schema.market import Archetype, DayShape, Discount, Network, Offer, PriceList, Storage
 from planner.schema.model import (
     Attention,
     LinearAttention,
@@ -55,6 +55,7 @@ __all__ = [
     "Attention",
     "Calibration",
     "CatalogEntry",
+    "DayShape",
     "Discount",
     "Engine",
     "EngineLimits",

@@ -12,6 +12,7 @@ from planner.schema.catalog import (
     Archetype,
     Calibration,
     CatalogEntry,
+    DayShape,
     Engine,
     Judgement,
     Model,
@@ -35,6 +36,7 @@ FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "networks": Network,
     "storage": Storage,
     "workloads": Archetype,
+    "shapes": DayShape,
     "calibration": Calibration,
     "judgement": Judgement,
     "claims": ClaimList,
@@ -88,6 +90,11 @@ class Catalog:
         stored = next((item for item in found.checkpoints if folded(name) in map(folded, item.ids)), None)
         return found if stored is None else found.stored_as(stored.format, stored.scales)
 
+    def base_model(self, model: Model) -> Model:
+        """The model of the catalog of which this is a checkpoint; itself where the catalog has none."""
+        found: Model | None = self.by_folder.get("models", {}).get(model.id)
+        return model if found is None else found
+
     def _by_ending(self, name: str) -> Model | None:
         """``ORG/NAME-ENDING``, where NAME is a model and ENDING that of a format, whoever published it."""
         last = folded(name).rstrip("/").rpartition("/")[2]
@@ -132,6 +139,11 @@ class Catalog:
     def archetype(self, name: str) -> Archetype | None:
         """A kind of workload by id or alias."""
         found: Archetype | None = self.find("workloads", name)
+        return found
+
+    def shape(self, name: str) -> DayShape | None:
+        """A day by id or alias."""
+        found: DayShape | None = self.find("shapes", name)
         return found
 
     def network(self, name: str) -> Network | None:

@@ -58,6 +58,11 @@ class Option:
     """Replicas that share one GPU, each on a slice of its own (fleets only)."""
     place: str = ""
     """Prefill and decode replicas work together where their places are the same (fleets only)."""
+    start_h: Fraction = Fraction(0)
+    """Hours from an empty server to the first request, which a replica on rented GPUs is paid for when it
+    starts (fleets over several periods only); zero: not counted."""
+    drain_h: Fraction = Fraction(0)
+    """Hours in which the last requests of a replica end, paid in the same way."""
     slack: float = 0.0
     """Room to the latency limits; the larger one stays when two options are otherwise the same."""
     label: str = ""

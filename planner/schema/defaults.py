@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from planner.schema.base import Noun
+from planner.schema.descriptions import descriptions
 from planner.schema.problem import Problem
 
 _STATED = re.compile(r"\bdefault:?\s+([^.;]+)", re.IGNORECASE)
 """Descriptions of keys end with ``Default: …``, or have it in the middle."""
 _ABSENT = re.compile(r"\bAbsent means ([^.;]+)")
 """The same for all keys of a noun."""
+_BY_THE_WAY = re.compile(r"[.;:] |[.;:]$")
+"""Where the first part of a description ends."""
 _FLEETS = "Overrides the fleet's"
 
 
@@ -41,11 +44,19 @@ def default_of(path: Sequence[str]) -> Default | None:
     field = owner.model_fields[name]
     if field.is_required():
         return None
-    text = field.description or ""
+    text = descriptions(owner).get(name, "")
     stated = _STATED.search(text.replace("\n", " ")) or _ABSENT.search(owner.__doc__ or "")
     words = stated.group(1).strip() if stated else "the fleet's" if text.startswith(_FLEETS) else None
     (value,) = owner.model_construct().model_dump(mode="json", include={name}).values()
     return Default(value, words)
+
+
+def meaning_of(path: Sequence[str]) -> str:
+    """The first sentence of what a key of the problem file means; empty where there is no such key."""
+    found = _owner(Problem, list(path))
+    text = "" if found is None else descriptions(found[0]).get(found[1], "")
+    words = _BY_THE_WAY.split(text.replace("\n", " "), maxsplit=1)[0]
+    return "" if words == "Default" else words.replace("``", "").rstrip(".:; ")
 
 
 def _owner(annotation: Any, path: list[str]) -> tuple[type[Noun], str] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.conditions import Reference
 from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, Strength
@@ -153,8 +154,10 @@ class PlanUsed(Noun):
     settings and traffic, and no margin."""
 
 
-class Diagnosis(Noun):
+class Diagnosis(Answer):
     """Everything that was found, most likely first."""
+
+    ROWS: ClassVar[str] = "findings"
 
     findings: tuple[Finding, ...]
     need: tuple[str, ...]

@@ -9,9 +9,9 @@ import numpy as np
 
 from planner.schema.candidates import BoolArray, Candidates, Capacities, FloatArray, IntArray
 from planner.schema.facts import ModelFacts
-from planner.schema.problem import Workload
 from planner.schema.routing import Routing, RoutingPolicy
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from planner.schema.choice import (
     Way,
 )
 from planner.schema.limit_rows import DayRow, LimitRow
+from planner.schema.supply_lines import RENTED
 from planner.schema.supply_lines import Host as Host
 from planner.schema.supply_lines import Line as Line
 from planner.schema.supply_lines import Site as Site
@@ -146,6 +147,7 @@ class FleetProblem:
         cover     sum of y = 1 for every bucket with demand (= level for deferrable work)
         capacity  sum_b y demand / rate <= max_utilization N          (N over all sites)
         balance   sum room_gpus N <= sum (1 - reserve) G               for every host and site
+        starts    usd max(0, N - N of the period before), USD of `start_usd`, for every option and site
         packing   the replicas of a host and site fit into its servers, none across two unless it is larger
         bought    unit_gpus | G;  G <= max_gpus;  reserved: the same G in all periods
 
@@ -188,6 +190,42 @@ class FleetProblem:
     def one_layout(self, workload: str) -> bool:
         """Several periods, and one way of serving for all of them, with pools that do not change options."""
         return self.periods > 1 and any(not d.mix for d in self.demands if d.workload == workload)
+
+    @cached_property
+    def _rents(self) -> dict[tuple[str, Site], Fraction]:
+        """USD of an hour of a GPU by host and site at which every GPU is rented; the cheapest line's."""
+        lines: dict[tuple[str, Site], list[Line]] = {}
+        for line in self.lines:
+            lines.setdefault((line.host, line.site), []).append(line)
+        return {
+            stand: min(line.usd_per_gpu_h for line in mine)
+            for stand, mine in lines.items()
+            if all(line.term in RENTED for line in mine)
+        }
+
+    @cached_property
+    def _rooms(self) -> dict[str, Host]:
+        return {host.id: host for host in self.hosts}
+
+    def start_usd(self, option: Option, site: Site) -> Fraction:
+        """What a replica costs each time it starts: (start + drain) x its GPUs x the price of its line.
+
+        Zero in a problem of one period, and where GPUs stand that are paid anyway.
+        """
+        hours = option.start_h + option.drain_h
+        if not hours or self.periods == 1:
+            return Fraction(0)
+        price = self._rents.get((option.supply, site), Fraction(0))
+        return hours * self._rooms[option.supply].room_gpus(option) * price if price else Fraction(0)
+
+    @cached_property
+    def pays_starts(self) -> frozenset[str]:
+        """Workloads with replicas whose start is paid."""
+        return frozenset(
+            option.workload
+            for option in self.options
+            if any(self.start_usd(option, site) for site in self.sites_of(option))
+        )
 
     def day_rows(self, workload: str) -> tuple[DayRow, ...]:
         """The limits that a workload's layouts of the whole day must keep."""
@@ -250,6 +288,8 @@ class FleetChoice:
     lower_bound: Fraction | None = None
     """Proved, valid whenever the search was stopped."""
     gap: Fraction | None = None
+    mixed_value: Fraction | None = None
+    """Of the best plan whose workloads stand at several places, where they may not and it is better."""
     in_the_way: tuple[str, ...] = ()
     """For ``infeasible``: ids of limits that stand in the way."""
     engine: str = ""

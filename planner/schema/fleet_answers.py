@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Noun
+from planner.schema.base import Noun, refused
 from planner.schema.choice import Role
 from planner.schema.today import TodayPool
 
 LossKind = Literal["replica", "gpu", "server", "spot", "zone", "region", "provider", "supplier"]
 """``gpu``: one that several replicas share; ``supplier``: the outside supplier that is paid by the token."""
-
-
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "today", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )
 
 
 class CarriedAfter(Noun):
@@ -75,14 +68,14 @@ class Today(Noun):
     def _holds_its_pools(self) -> Today:
         # GPUs stated as none are a fleet too: of a plan whose requests all go to outside suppliers.
         if not self.pools and "gpus" not in self.model_fields_set:
-            raise _refused("neither pools nor gpus", "pools, or gpus by type")
+            raise refused("neither pools nor gpus", "pools, or gpus by type")
         taken: dict[str, int] = {}
         for pool in self.pools:
             taken[pool.gpu] = taken.get(pool.gpu, 0) + pool.gpus
         over = {gpu: count for gpu, count in taken.items() if self.gpus and count > self.gpus.get(gpu, 0)}
         if over:
             gpu, count = next(iter(sorted(over.items())))
-            raise _refused(f"{self.gpus.get(gpu, 0)} {gpu} for pools that take {count}", f"at least {count}")
+            raise refused(f"{self.gpus.get(gpu, 0)} {gpu} for pools that take {count}", f"at least {count}")
         return self
 
     @property

@@ -5,12 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from planner.schema.base import Exact, Noun
+from planner.numbers import tokens_of
+from planner.schema.base import Exact, Noun, refused
+from planner.schema.traces import TraceNamed
 
-Tokens = Annotated[int, Field(ge=1, le=100_000_000, strict=True)]
+Tokens = Annotated[int, BeforeValidator(tokens_of), Field(ge=1, le=100_000_000, strict=True)]
+"""A whole number, or thousands of 1,024 as ``8k``."""
 
 
 class LengthSide(Noun):
@@ -26,11 +28,11 @@ class LengthSide(Noun):
     def _one_form(self) -> LengthSide:
         given = [value for value in (self.p50, self.p90, self.p95, self.p99) if value is not None]
         if (self.fixed is None) == (not given):
-            raise _refused("both or neither", "either {fixed: N} or percentiles {p50, p90, p95, p99}")
+            raise refused("both or neither", "either {fixed: N} or percentiles {p50, p90, p95, p99}")
         if given and self.p50 is None:
-            raise _refused("percentiles without p50", "p50, and any of p90, p95, p99")
+            raise refused("percentiles without p50", "p50, and any of p90, p95, p99")
         if given != sorted(given):
-            raise _refused(f"percentiles {given}", "percentiles that never fall from p50 to p99")
+            raise refused(f"percentiles {given}", "percentiles that never fall from p50 to p99")
         return self
 
     @property
@@ -53,10 +55,10 @@ class LengthBucket(Noun):
 def _whole(buckets: tuple[LengthBucket, ...]) -> tuple[LengthBucket, ...]:
     total = sum((bucket.share for bucket in buckets), Decimal(0))
     if abs(total - 1) > Decimal("1e-6"):
-        raise _refused(f"shares that sum to {total}", "shares of the buckets that sum to 1")
+        raise refused(f"shares that sum to {total}", "shares of the buckets that sum to 1")
     names = [bucket.name for bucket in buckets]
     if len(set(names)) != len(names):
-        raise _refused("bucket names that repeat", "bucket names that differ")
+        raise refused("bucket names that repeat", "bucket names that differ")
     return buckets
 
 
@@ -65,8 +67,8 @@ class Lengths(Noun):
 
     input: LengthSide | None = None
     output: LengthSide | None = None
-    trace: str | None = None
-    """File with token counts; the path is relative to the problem file."""
+    trace: TraceNamed | None = None
+    """File with token counts, relative to the problem file, or the file with the names of its columns."""
     buckets: Annotated[tuple[LengthBucket, ...], AfterValidator(_whole)] | None = None
 
     @model_validator(mode="after")
@@ -74,13 +76,7 @@ class Lengths(Noun):
         sides = self.input is not None or self.output is not None
         forms = [sides, self.trace is not None, self.buckets is not None]
         if sum(forms) != 1:
-            raise _refused(f"{sum(forms)} forms", "one of: input and output, trace, buckets")
+            raise refused(f"{sum(forms)} forms", "one of: input and output, trace, buckets")
         if sides and (self.input is None or self.output is None):
-            raise _refused("one side", "both input and output")
+            raise refused("one side", "both input and output")
         return self
-
-
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "lengths", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )

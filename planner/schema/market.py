@@ -1,12 +1,15 @@
-"""What can be bought, what lies between servers, where weights come from, kinds of workloads."""
+"""What can be bought, what lies between servers, where weights come from, kinds of workloads, days."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from planner.schema.base import Bytes, BytesPerSecond, Exact, Noun, Seconds, UsdPerHour
+from planner.numbers import as_decimal
+from planner.schema.base import Bytes, BytesPerSecond, Exact, Noun, Seconds, UsdPerHour, refused
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
 from planner.schema.lengths import Lengths
 from planner.schema.slo import Slo
@@ -109,3 +112,26 @@ class Archetype(CatalogEntry):
     kv: tuple[str, ...]
     goal: str
     source: Source
+
+
+HOURS_PER_DAY = 24
+
+
+def _mean_of_one(hours: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+    if len(hours) != HOURS_PER_DAY or sum(hours) != HOURS_PER_DAY:
+        raise refused(f"{len(hours)} hours that sum to {sum(hours)}", "24 hours that sum to 24: a mean of 1")
+    return hours
+
+
+class DayShape(CatalogEntry):
+    """How the requests of a day spread over its hours."""
+
+    kind: Literal["shape"] = "shape"
+    hours: Annotated[tuple[Annotated[Exact, Field(ge=0)], ...], AfterValidator(_mean_of_one)]
+    """Rate of each hour from midnight, local time, over the mean of the day."""
+    source: Source
+
+    def hourly_rps(self, per_day: Fraction) -> tuple[Decimal, ...]:
+        """Requests per second in each hour, of so many requests in the day."""
+        mean_rps = per_day / (HOURS_PER_DAY * 3600)
+        return tuple(as_decimal(mean_rps * Fraction(hour)) for hour in self.hours)

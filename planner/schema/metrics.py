@@ -13,6 +13,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from planner.schema.base import Noun
+from planner.schema.descriptions import descriptions
 from planner.schema.observation import LIMITS, Observation, ObservedLimits
 
 MetricKind = Literal["number", "flag", "name", "limit"]
@@ -81,9 +82,10 @@ def _metric(name: str, annotation: Any, meaning: str) -> Metric:
 
 
 def _declared(noun: type[Noun], above: str = "", meaning: str = "") -> Iterator[tuple[str, Metric]]:
+    meanings = descriptions(noun)
     for name, field in noun.model_fields.items():
         if name != "slo":
-            yield above + name, _metric(name, field.annotation, field.description or meaning)
+            yield above + name, _metric(name, field.annotation, meanings.get(name, meaning))
 
 
 METRICS: Mapping[str, Metric] = dict(

@@ -54,6 +54,18 @@ class PercentileRow:
     observed_ms: Mapping[str, float] = field(default_factory=dict)
     """By name of `NUMBERS`."""
 
+    def is_place_in_queue(self, number: str) -> bool:
+        """Whether a number is a place in the queue of a start, and no time that anybody plans for.
+
+        Requests of a burst start together, and so do those of a closed loop, one for each client. Where a
+        table does not say how many requests followed these, the start may be the whole run: its percentiles
+        lie anywhere between those of the start and those of the steady state.
+        """
+        measured = self.measured
+        together = measured.requests > max(self.replicas, 1)
+        unstated = measured.kind == "closed-loop" and together and not measured.run_requests
+        return (measured.kind == "burst" or unstated) and number.startswith(("ttft", "e2e"))
+
 
 @dataclass(frozen=True, slots=True)
 class PredictedPercentiles:

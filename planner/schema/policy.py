@@ -77,3 +77,10 @@ class ServingOptions(_Judged):
     dispatch_bytes: float
     combine_bytes: float
     all_to_all_start_s: float
+
+
+@dataclass(frozen=True)
+class People(_Judged):
+    """What people do between two requests; ``catalog/judgement/people.yaml``."""
+
+    think_time_s: float

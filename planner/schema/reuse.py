@@ -6,9 +6,8 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Bytes, BytesPerSecond, Exact, Noun, Percentage, Share
+from planner.schema.base import Bytes, BytesPerSecond, Exact, Noun, Percentage, Share, refused
 from planner.schema.lengths import Tokens
 
 Routing = Literal["cache-aware", "round-robin"]
@@ -40,9 +39,9 @@ class PrefixCache(Noun):
     @model_validator(mode="after")
     def _one_working_set(self) -> PrefixCache:
         if (self.prefixes is None) != (self.prefix_tokens is None):
-            raise _refused("one of prefixes and prefix_tokens", "both: their product is the working set")
+            raise refused("one of prefixes and prefix_tokens", "both: their product is the working set")
         if self.working_set is not None and self.prefixes is not None:
-            raise _refused("working_set and prefixes", "one of them: each gives the working set")
+            raise refused("working_set and prefixes", "one of them: each gives the working set")
         return self
 
 
@@ -97,9 +96,3 @@ def reuse_fault(cache: PrefixCache | None, plain_hit: Decimal, sessions: bool) -
     if sessions and given:
         return f"prefix_cache.{given[0]} beside demand.sessions", "no such key: it follows from the turns"
     return None
-
-
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "reuse", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )

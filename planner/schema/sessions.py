@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Exact, Noun, Seconds
+from planner.schema.base import Exact, Noun, Seconds, refused
 from planner.schema.lengths import LengthSide, Tokens
 
 MOST_TURNS = 10_000
@@ -43,15 +42,9 @@ class Sessions(Noun):
     def _possible(self) -> Sessions:
         if self.mean_per_hour is not None and self.mean_per_hour > self.per_hour:
             found = f"mean_per_hour {self.mean_per_hour} above per_hour {self.per_hour}"
-            raise _refused(found, "a mean of at most the peak")
+            raise refused(found, "a mean of at most the peak")
         first = self.first_input if isinstance(self.first_input, int) else self.first_input.middle
         if self.shared_input > first:
             found = f"shared_input {self.shared_input} above first_input"
-            raise _refused(found, f"a part of the first prompt (at most {first})")
+            raise refused(found, f"a part of the first prompt (at most {first})")
         return self
-
-
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "sessions", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from planner.schema.base import Exact, Noun, Share
+from planner.schema.base import Exact, Noun, Share, refused
 
 DraftKind = Literal["draft-model", "ngram", "eagle"]
 DraftTokens = Annotated[int, Field(ge=1, le=32, strict=True)]
@@ -35,9 +34,9 @@ class Speculation(Noun):
     @model_validator(mode="after")
     def _model_where_there_is_one(self) -> Speculation:
         if self.kind == "draft-model" and self.draft is None:
-            raise _refused("draft-model without draft", "draft: the smaller model")
+            raise refused("draft-model without draft", "draft: the smaller model")
         if self.kind != "draft-model" and (self.draft is not None or self.weights is not None):
-            raise _refused(f"draft or weights with kind {self.kind}", "them with kind draft-model only")
+            raise refused(f"draft or weights with kind {self.kind}", "them with kind draft-model only")
         return self
 
 
@@ -70,11 +69,5 @@ class Experts(Noun):
     @model_validator(mode="after")
     def _not_empty(self) -> Experts:
         if self.imbalance is None and self.capacity_factor is None:
-            raise _refused("neither key", "imbalance, capacity_factor or both")
+            raise refused("neither key", "imbalance, capacity_factor or both")
         return self
-
-
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "problem", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from planner.schema.base import (
     BytesPerSecond,
@@ -18,6 +17,7 @@ from planner.schema.base import (
     Share,
     UsdPerHour,
     Watts,
+    refused,
 )
 from planner.schema.catalog_index import folded
 from planner.schema.fleet import Term
@@ -54,7 +54,7 @@ class Amortized(Noun):
     @model_validator(mode="after")
     def _power_of_paid_electricity(self) -> Amortized:
         if self.electricity_usd_per_kwh and self.power is None:
-            raise _refused("electricity_usd_per_kwh without power", "power of one GPU, such as 700 W")
+            raise refused("electricity_usd_per_kwh without power", "power of one GPU, such as 700 W")
         return self
 
     @property
@@ -92,9 +92,9 @@ class SupplyLine(Noun):
     def _one_price(self) -> SupplyLine:
         if (self.usd_per_gpu_h is None) == (self.amortized is None):
             found = "no price" if self.amortized is None else "two prices"
-            raise _refused(found, "one of usd_per_gpu_h, amortized")
+            raise refused(found, "one of usd_per_gpu_h, amortized")
         if self.amortized is not None and self.term != "owned":
-            raise _refused(f"amortized hardware on term {self.term}", "term: owned")
+            raise refused(f"amortized hardware on term {self.term}", "term: owned")
         return self
 
     @property
@@ -119,7 +119,7 @@ class PlaceLink(Noun):
     @model_validator(mode="after")
     def _of_two(self) -> PlaceLink:
         if folded(self.between[0]) == folded(self.between[1]):
-            raise _refused(f"{self.between[0]} twice", "two regions or providers that differ")
+            raise refused(f"{self.between[0]} twice", "two regions or providers that differ")
         return self
 
 
@@ -136,7 +136,7 @@ class Budgets(Noun):
     @model_validator(mode="after")
     def _one_at_least(self) -> Budgets:
         if self.per_hour is None and self.per_day is None and self.per_month is None:
-            raise _refused("no amount", "one of per_hour, per_day, per_month")
+            raise refused("no amount", "one of per_hour, per_day, per_month")
         return self
 
 
@@ -158,9 +158,9 @@ class ApiOffer(Noun):
         prices = (self.usd_per_million_input, self.usd_per_million_output)
         stated = [price for price in (*prices, self.usd_per_million_cached_input) if price is not None]
         if self.supplier is not None and stated:
-            raise _refused("a supplier and prices", "one of supplier, prices")
+            raise refused("a supplier and prices", "one of supplier, prices")
         if self.supplier is None and None in prices:
-            raise _refused(
+            raise refused(
                 "no price of input or output", "supplier, or usd_per_million_input and usd_per_million_output"
             )
         return self
@@ -207,42 +207,36 @@ class Tier(Noun):
     def _stages_fit(self) -> Tier:
         names = [stage.workload for stage in self.stages]
         if len(set(names)) != len(names):
-            raise _refused(f"stages {', '.join(names)}", "each workload once")
+            raise refused(f"stages {', '.join(names)}", "each workload once")
         return self._routed() if self.kind == "routing" else self._cascaded()
 
     def _routed(self) -> Tier:
         shares = [stage.share for stage in self.stages]
         if any(stage.escalated is not None for stage in self.stages):
-            raise _refused("escalated in a routing tier", "share in every stage")
+            raise refused("escalated in a routing tier", "share in every stage")
         stated = [share for share in shares if share is not None]
         if len(stated) < len(shares) and not (not stated and self.thresholds):
-            raise _refused("a stage without share", "share in every stage")
+            raise refused("a stage without share", "share in every stage")
         every = [("stages", stated)] if stated else []
         every += [(f"threshold {item.name}", list(item.shares)) for item in self.thresholds]
         for name, row in every:
             if len(row) != len(shares):
-                raise _refused(f"{name} with {len(row)} shares", f"one for each of {len(shares)} stages")
+                raise refused(f"{name} with {len(row)} shares", f"one for each of {len(shares)} stages")
             if abs(sum(row, Decimal(0)) - 1) > Decimal("1e-6"):
-                raise _refused(f"shares of {name} that sum to {sum(row, Decimal(0))}", "shares that sum to 1")
+                raise refused(f"shares of {name} that sum to {sum(row, Decimal(0))}", "shares that sum to 1")
         return self
 
     def _cascaded(self) -> Tier:
         if self.thresholds or self.misroute or any(stage.share is not None for stage in self.stages):
-            raise _refused(
+            raise refused(
                 "share, misroute or thresholds in a cascade", "escalated in every stage after the first"
             )
         if self.stages[0].escalated is not None:
-            raise _refused("escalated in the first stage", "it takes every request")
+            raise refused("escalated in the first stage", "it takes every request")
         if any(stage.escalated is None for stage in self.stages[1:]):
-            raise _refused("a later stage without escalated", "escalated in every stage after the first")
+            raise refused("a later stage without escalated", "escalated in every stage after the first")
         return self
 
 
 StartCost = Percentage
 """Of an on-demand hour."""
-
-
-def _refused(found: str, expected: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "supply", "found {found}, expected {expected}", {"found": found, "expected": expected, "maybe": ""}
-    )

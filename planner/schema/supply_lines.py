@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 from planner.schema.choice import Option
+
+RENTED = ("on_demand", "spot")
+"""Terms that are taken and given back by the hour: what starts there is paid from its start on."""
 
 Term = Literal["owned", "reserved", "on_demand", "spot"]
 """``reserved``: one number of GPUs for all periods, paid in each; the others are chosen per period."""
@@ -19,6 +22,14 @@ class Site:
     provider: str = ""
     region: str = ""
     zone: str = ""
+    lot: str = ""
+    """The line that its GPUs are rented under, where a replica that starts there is paid: it is on one
+    line. Empty: any line of the place."""
+
+    @property
+    def place(self) -> Site:
+        """The same under any line."""
+        return replace(self, lot="") if self.lot else self
 
     def part(self, kind: str) -> tuple[str, ...]:
         """What may fail as one: the provider (kind ``providers``), or the zone of its region."""

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from planner.schema.base import Noun
 
+Degree = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+
 
 class TodayPool(Noun):
     """Equal replicas that run today."""
@@ -18,6 +20,18 @@ class TodayPool(Noun):
     workload: str | None = None
     option: str | None = None
     """The option of a plan or table that they are, where known."""
+    name: str | None = None
+    """What it is called where it runs."""
+    model: str | None = None
+    engine: str | None = None
+    tp: Degree | None = None
+    pp: Degree | None = None
+    ep: Degree | None = None
+    attention_dp: Degree | None = None
+    weights: str | None = None
+    kv: str | None = None
+    source: str | None = None
+    """Where it was read: these keys tell people what runs; the way to the plan counts GPUs and replicas."""
 
     @property
     def gpus(self) -> int:

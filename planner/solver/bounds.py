@@ -75,8 +75,10 @@ def replica_weights(question: FleetProblem) -> tuple[ReplicaWeight, ...]:
 
 
 def counted_weights(question: FleetProblem, options: Iterable[Option]) -> dict[str, tuple[Fraction, ...]]:
-    """By option, what one replica counts by each of `replica_weights` at every site where it may stand."""
-    weights = replica_weights(question)
+    """By option, what a replica counts by each weight and what its start costs, at every site."""
+    weights: list[ReplicaWeight] = list(replica_weights(question))
+    if question.pays_starts:
+        weights.append(question.start_usd)
     return {
         option.id: tuple(
             Fraction(weight(option, site)) for weight in weights for site in question.sites_of(option)

@@ -1,34 +1,56 @@
 """The simplest plan within a tolerance of the optimum: fewest pools, then fewest changes, then fewest places.
 
 Each of the three is the least number for which a plan costs at most the tolerance more, with the ones before
-it held. That there is none with one less is proved, or left open where the time ends.
+it held. Plans of few options are quick to find: pools are dropped one after the other, and sets of options
+(`planner.solver.pool_sets`) show that there is none with one less, or leave it open where the work ends.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from typing import Literal, Protocol
 
+from planner.constraints.packing import rooms
 from planner.constraints.plan.day_usage import DayUsage
 from planner.constraints.plan.places import counted
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayCount, DayRow, EveryGpu, LimitRow, Watts
 from planner.schema.reasons import Goal
+from planner.solver.mip.dominated import undominated
+from planner.solver.pool_sets import Names, PoolSets, among
 
-Ask = Callable[[FleetProblem, Goal, float], FleetChoice]
-"""Answers a question within so many seconds."""
+
+class Ask(Protocol):
+    """Answers variants of a question."""
+
+    def __call__(
+        self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool = True
+    ) -> FleetChoice:
+        """The answer within so many seconds, or what is open; ``brief``: only what a few seconds settle."""
+
 
 _AIMS: tuple[DayCount, ...] = ("pools", "changes", "places")
 _KINDS = {"cost": "budget", "gpus": "max-gpus", "power": "power"}
-_PART = 0.35
-"""Of the time that is left: one question."""
+QUESTIONS = 60
+"""Asked at most; a plan of few options takes a fraction of a second each."""
+_MOST_OPTIONS = 60
+"""Beyond so many options sets of them are not searched: only those that promise most are tried."""
+_POOLS_PART = 0.7
+"""Of the questions that are left after pools were dropped: those that show that no fewer do."""
 _FEW = 4
 """Layouts of a pool that plans are first looked for among, beside those of the optimum."""
 _LEAST_S = 0.2
+_STARTING_S = 20.0
+"""For a first plan that keeps the limits of the day, where brief questions find none."""
+_GROWING_S = 1.5
+"""For a question that only widens what is known to have no plan."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +62,10 @@ class Simplest:
     """Pools, changes and places of it."""
     proved: bool
     """Nothing simpler is within the tolerance."""
+    least_pools: int
+    """No plan within the tolerance has fewer."""
+    question: FleetProblem
+    """With its options alone and with what it keeps as limits."""
 
 
 def simplest(
@@ -88,91 +114,206 @@ class _Search:
     ) -> None:
         assert best.value is not None
         self.ask, self.until_s = ask, time.monotonic() + limit_s
+        self.left = QUESTIONS
         self.most = best.value * (1 + tolerance)
         money = _at_most(question, self.most)
         limits = question.limits
         self.question = replace(
             question, limits=replace(limits, rows=(*limits.rows, money), day=(*limits.day, *rows))
         )
-        self.few = promising(self.question, best)
-        self.held: list[DayRow] = []
-        self.proved = True
+        self.elements = _elements(self.question, best)
+        self.complete = len(self.elements) <= _MOST_OPTIONS
+        if not self.complete:
+            few = {option.id for option in promising(self.question, best).options}
+            self.elements = [name for name in self.elements if name in few]
+        self.needed = _needed(self.question, self.elements)
         usage = DayUsage(question, best.periods)
+        self.best = best
         self.choice = None if any(usage.breaks(row) for row in rows) else best
 
     def run(self) -> Simplest | None:
         """Every aim in turn, then the cheapest of the simplest."""
-        if self.choice is None:
-            self.choice = self._found(()) or None
-            if self.choice is None:
-                return None
-        for aim in _AIMS:
-            self._minimize(aim)
-        again = self._asked(self.question, self.held, "plan")
-        if again is not None and again.value is not None and self._better(again):
+        if self.choice is None and not self._started():
+            return None
+        assert self.choice is not None
+        self._drop()
+        sets = PoolSets(self.question, self.elements, self.needed)
+        if self._now("pools") > self._least("pools"):
+            sets.learn_essential(self._used(), lambda names: self._asked(names, (), "any"))
+        least = self._fewest(sets, "pools", (), _POOLS_PART)
+        proved = least == self._now("pools")
+        held = [_row(self.question, "pools", self._now("pools"))]
+        for aim in _AIMS[1:]:
+            low = self._fewest(sets, aim, tuple(held), 1.0 if aim == "places" else 0.5)
+            proved = proved and low == self._now(aim)
+            held.append(_row(self.question, aim, self._now(aim)))
+        self.left = max(self.left, 1)
+        again = self._asked(self._used(), held, "value")
+        if again.value is not None and again.value < (self.choice.value or 0):
             self.choice = again
-        return Simplest(self.choice, counts_of(self.question, self.choice), self.proved)
+        limits = replace(self.question.limits, day=(*self.question.limits.day, *held))
+        own = among(replace(self.question, limits=limits), self._used())
+        return Simplest(self.choice, counts_of(self.question, self.choice), proved, least, own)
 
-    def _better(self, other: FleetChoice) -> bool:
+    def _now(self, aim: DayCount) -> int:
         assert self.choice is not None
-        assert self.choice.value is not None
-        assert other.value is not None
-        return other.value < self.choice.value
+        return counts_of(self.question, self.choice)[aim]
 
-    def _minimize(self, aim: DayCount) -> None:
-        """The least number: found among promising layouts by halving, then proved or lowered among all."""
+    def _used(self) -> Names:
         assert self.choice is not None
-        low, high = self._least(aim), counts_of(self.question, self.choice)[aim]
-        known = low
-        while known < high:
-            middle = (known + high) // 2
-            found = self._answer(self.few, [*self.held, _row(self.question, aim, middle)])
-            if found is not None and found.value is not None:
+        return _options_of(self.choice)
+
+    def _started(self) -> bool:
+        """Any plan that keeps the limits: among the options of the optimum, then the promising, then all."""
+        few = {option.id for option in promising(self.question, self.best).options}
+        found = FleetChoice("unknown")
+        for names in (_options_of(self.best), frozenset(few), frozenset(self.elements)):
+            found = self._asked(names, (), "any")
+            if found.value is not None:
+                break
+        if found.status == "unknown":
+            found = self._asked(frozenset(self.elements), (), "any", _STARTING_S, brief=False)
+        self.choice = found if found.value is not None else None
+        return self.choice is not None
+
+    def _drop(self) -> None:
+        """One option less, the one that is missed least, as long as that goes."""
+        while True:
+            used = self._used()
+            found = [self._asked(used - {name}, (), "value") for name in sorted(used)]
+            cheap = [one for one in found if one.value is not None]
+            if not cheap:
+                return
+            self.choice = min(cheap, key=lambda one: (len(_options_of(one)), one.value or 0))
+
+    def _fewest(self, sets: PoolSets, aim: DayCount, held: Sequence[DayRow], part: float) -> int:
+        """The least number that was proved; what was found on the way is the present plan.
+
+        Args:
+            sets: what is known to have no plan within the tolerance.
+            aim: what is counted.
+            held: limits on what was counted before.
+            part: of the questions that are left.
+        """
+        low, reserve = self._least(aim), self.left - math.ceil(self.left * part)
+        room = held[0].most if held else 0
+        # Cuts of questions that ask for more do not hold for those that ask for less.
+        mine = sets.copied()
+        while self._now(aim) > low:
+            known = self._now(aim)
+            row = _row(self.question, aim, known - 1)
+            verdict = self._search(mine, held, row, room or known - 1, reserve)
+            sets.cuts += [] if held else mine.plain
+            if verdict == "none":
+                return known if self.complete else low
+            if verdict != "found":
+                return max(low, verdict) if aim == "pools" and self.complete else low
+        return low
+
+    def _search(
+        self, sets: PoolSets, held: Sequence[DayRow], row: DayRow, room: int, reserve: int
+    ) -> Literal["found", "none"] | int:
+        """``found``, ``none``, or the number of options that every plan has at least."""
+        low = 0
+        while self.left > reserve:
+            names = sets.smallest(room)
+            if names is None:
+                return "none"
+            low = len(names)
+            rows: tuple[DayRow, ...] = tuple(held)
+            found = self._asked(names, rows, "any")
+            if found.value is not None and not self._keeps(found, row):
+                rows = (*rows, row)
+                found = self._asked(names, rows, "any")
+            if found.value is not None:
                 self.choice = found
-                high = counts_of(self.question, found)[aim]
-            else:
-                known = middle + 1
-        while high > low:
-            found = self._answer(self.question, [*self.held, _row(self.question, aim, high - 1)])
-            if found is None or found.status == "unknown":
-                self.proved = False
-                break
-            if found.value is None:
-                break
-            self.choice = found
-            high = counts_of(self.question, found)[aim]
-        self.held.append(_row(self.question, aim, high))
+                return "found"
+            if found.status != "infeasible":
+                return low
+            sets.learn(names, partial(self._widened, rows, reserve), plain=len(rows) == len(held))
+        return low
+
+    def _widened(self, rows: Sequence[DayRow], reserve: int, names: Names) -> FleetChoice:
+        """Of a set that is known to have no plan, with more options: a short question."""
+        if self.left <= reserve:
+            return FleetChoice("unknown")
+        return self._asked(names, rows, "any", _GROWING_S)
+
+    def _keeps(self, choice: FleetChoice, row: DayRow) -> bool:
+        return not DayUsage(self.question, choice.periods).breaks(row)
 
     def _least(self, aim: DayCount) -> int:
         """A number that every plan has."""
-        if aim != "pools":
+        if aim == "pools":
+            return sum(min(len(way) for way in ways) for ways in self.needed)
+        if aim == "changes":
             return 0
-        asked: dict[str, list[int]] = defaultdict(list)
-        apis = {api.workload for api in self.question.apis}
-        for demand in self.question.demands:
-            if any(any(needs) for needs in demand.demand_rps) and demand.workload not in apis:
-                asked[demand.workload].append(1 if demand.role == "serve" else 2)
-        return sum(min(ways) for ways in asked.values())
+        named = dict(counted(self.question.lines))
+        options = {option.id: option for option in self.question.options}
+        every = (
+            any(site in named for name in names for site in self.question.sites_of(options[name]))
+            and all(site in named for name in names for site in self.question.sites_of(options[name]))
+            for ways in self.needed
+            if len(ways) == 1
+            for names in [frozenset().union(*ways[0])]
+        )
+        return sum(every)
 
-    def _found(self, rows: Sequence[DayRow]) -> FleetChoice | None:
-        """Any plan with these limits, first among promising layouts."""
-        for question in (self.few, self.question):
-            found = self._answer(question, rows)
-            if found is not None and found.value is not None:
-                return found
-        return None
-
-    def _answer(self, question: FleetProblem, rows: Sequence[DayRow]) -> FleetChoice | None:
-        return self._asked(question, rows, "any")
-
-    def _asked(self, question: FleetProblem, rows: Sequence[DayRow], goal: Goal) -> FleetChoice | None:
-        """The answer; None where no time is left, or a plan costs more than it may after all."""
-        left_s = self.until_s - time.monotonic()
-        if left_s < _LEAST_S:
-            return None
+    def _asked(
+        self,
+        names: Names,
+        rows: Sequence[DayRow],
+        goal: Goal,
+        most_s: float = math.inf,
+        *,
+        brief: bool = True,
+    ) -> FleetChoice:
+        """The answer with these options; ``unknown`` where the work or the time has ended."""
+        left_s = min(self.until_s - time.monotonic(), most_s)
+        if left_s < _LEAST_S or self.left <= 0:
+            return FleetChoice("unknown")
+        self.left -= 1
+        if not names:
+            names, rows = frozenset(self.elements[:1]), (*rows, _row(self.question, "pools", 0))
+        question = among(self.question, names)
         limits = replace(question.limits, day=(*question.limits.day, *rows))
-        found = self.ask(replace(question, limits=limits), goal, max(_LEAST_S, left_s * _PART))
-        return None if found.value is not None and found.value > self.most else found
+        found = self.ask(replace(question, limits=limits), goal, left_s, brief=brief)
+        return FleetChoice("unknown") if found.value is not None and found.value > self.most else found
+
+
+def _options_of(choice: FleetChoice) -> Names:
+    return frozenset(name for period in choice.periods for (name, _), count in period.counts.items() if count)
+
+
+def _elements(question: FleetProblem, best: FleetChoice) -> list[str]:
+    """Options that no other one replaces: those of the optimum first, then by what they alone would cost."""
+    room, used = rooms(question), _options_of(best)
+    found: list[Option] = []
+    for demand in question.demands:
+        mine = [one for one in question.options if one.pool == demand.pool and question.sites_of(one)]
+        found += undominated(mine, question, room)
+    alone = _alone(question)
+    names = {option.id for option in found} | used
+    options = [option for option in question.options if option.id in names]
+    order = sorted(options, key=lambda one: (one.id not in used, alone(one), one.id))
+    return [option.id for option in order]
+
+
+def _needed(question: FleetProblem, elements: Sequence[str]) -> list[list[list[Names]]]:
+    """By workload that cannot do without replicas its ways, each with the options of every role."""
+    asked: dict[str, dict[str, list[Names]]] = defaultdict(lambda: defaultdict(list))
+    apis = {api.workload for api in question.apis}
+    known = set(elements)
+    for demand in question.demands:
+        if any(any(needs) for needs in demand.demand_rps) and demand.workload not in apis:
+            mine = frozenset(o.id for o in question.options if o.pool == demand.pool and o.id in known)
+            asked[demand.workload][demand.way].append(mine)
+    found = []
+    for ways in asked.values():
+        open_ = [way for way in ways.values() if all(way)]
+        if open_:
+            found.append(open_)
+    return found
 
 
 def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:
@@ -187,24 +328,33 @@ def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:
     )  # fmt: skip
 
 
-def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
-    """The question with the layouts of the best plan, and those that alone would carry the day for least."""
-    used = {name for period in best.periods for name, count in period.counts.items() if count}
-    names = {name for name, _ in used}
+def _alone(question: FleetProblem) -> Callable[[Option], Fraction]:
+    """What replicas of one option alone would take over the day, GPUs counted at their cheapest line."""
     needs = {demand.pool: demand.demand_rps for demand in question.demands}
     price: dict[str, Fraction] = {}
     for line in question.lines:
         price[line.host] = min(price.get(line.host, line.usd_per_gpu_h), line.usd_per_gpu_h)
-    rooms = {host.id: host for host in question.hosts}
+    hosts = {host.id: host for host in question.hosts}
 
     def alone(option: Option) -> Fraction:
-        each = Fraction(rooms[option.supply].room_gpus(option)) * (price.get(option.supply, 0) + 1)
+        each = Fraction(hosts[option.supply].room_gpus(option)) * (price.get(option.supply, 0) + 1)
         total = Fraction(0)
         for hour in needs[option.pool]:
-            pairs = zip(hour, option.rates_rps, strict=True)
-            total += -(-sum((need / rate for need, rate in pairs if need), Fraction(0)) // 1) * each
+            pairs = [(need, rate) for need, rate in zip(hour, option.rates_rps, strict=True) if need]
+            if any(not rate for _, rate in pairs):
+                # It cannot serve alone: dearer than any that can.
+                return Fraction(10**12)
+            total += -(-sum((need / rate for need, rate in pairs), Fraction(0)) // 1) * each
         return total
 
+    return alone
+
+
+def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
+    """The question with the layouts of the best plan, and those that alone would carry the day for least."""
+    names = set(_options_of(best))
+    needs = {demand.pool: demand.demand_rps for demand in question.demands}
+    alone = _alone(question)
     groups: dict[tuple[str, str, str, str | None], list[Option]] = defaultdict(list)
     for option in question.options:
         live = needs.get(option.pool)
@@ -217,4 +367,4 @@ def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
             )
     for mine in groups.values():
         names |= {option.id for option in sorted(mine, key=lambda one: (alone(one), one.id))[:_FEW]}
-    return replace(question, options=tuple(option for option in question.options if option.id in names))
+    return among(question, names)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from planner.constraints.fleet_check import broken
@@ -16,6 +17,7 @@ from planner.solver.blocking_limits import gap, in_the_way
 from planner.solver.cp.canonical import in_order, separable
 from planner.solver.cp.solve import solve_cp
 from planner.solver.cp.supports import refuse_servers, shares_servers, size, supports
+from planner.solver.one_place import place_rows, solve_at_one_place
 from planner.solver.places_aside import anywhere, solve_anywhere
 from planner.solver.serving_modes import barred_ways
 
@@ -36,6 +38,10 @@ fleets, so that no clock decides which engine answers."""
 _WORK = 20.0
 """Its work on larger ones, in deterministic seconds of CP-SAT: the same in every run."""
 
+_BRIEF = ("brief",)
+_BRIEF_WORK = 0.4
+"""Of CP-SAT on a brief question, in its deterministic seconds."""
+
 _EXACT: dict[str, Callable[..., FleetChoice]] = {"exact": solve_cp, "anywhere": solve_anywhere}
 """The exact engine, on the question itself and on that without its places."""
 
@@ -51,6 +57,7 @@ def solve_fleet(
     seed: int = 0,
     workers: int = 1,
     progress: Watcher | None = None,
+    brief: bool = False,
 ) -> FleetChoice:
     """The cheapest fleet that carries every demand in every period, and how far that is proved.
 
@@ -67,29 +74,47 @@ def solve_fleet(
         seed: of the search.
         workers: threads of the search.
         progress: is told what is known from time to time: a `Progress`, or the large engine's own words.
+        brief: only what can be settled in seconds; what that leaves open stays open.
 
     Raises:
         InputError: spares counted in servers where none are bought.
         RuntimeError: an answer breaks a limit.
         SearchInterrupted: the user ended the search; with the best choice so far, if there is one.
     """
+    asked: dict[str, Any] = {
+        "goal": goal,
+        "seed": seed,
+        "workers": workers,
+        "progress": progress,
+        "brief": brief,
+    }
+    left_s = _Left(time_limit_s)
+    if rows := place_rows(problem):
+        return _checked(problem, solve_at_one_place(problem, rows, partial(_anywhere, left_s, asked)))
+    return _anywhere(left_s, asked, problem)
+
+
+def _anywhere(left_s: _Left, how: Mapping[str, Any], problem: FleetProblem) -> FleetChoice:
+    """The answer of one engine after the other; ``how``: as `solve_fleet` takes it."""
     refuse_servers(problem)
     _, unserved = barred_ways(problem)
     if unserved:
         return FleetChoice("infeasible", in_the_way=unserved)
-    left_s = _Left(time_limit_s)
-    asked: dict[str, Any] = {"goal": goal, "seed": seed, "workers": workers}
+    asked = {name: how[name] for name in ("goal", "seed", "workers")}
+    goal, progress = how["goal"], how["progress"]
     known: FleetChoice | None = None
-    attempts = _attempts(problem)
+    attempts = _BRIEF if how["brief"] else _attempts(problem)
     for attempt in attempts:
-        if attempt == "quick":
+        if attempt == "brief":
+            found = _briefly(problem, left_s(), asked)
+        elif attempt == "quick":
             found = solve_large(problem, time_limit_s=left_s(), quick=True, **asked)
         elif attempt in _EXACT:
             only = len(attempts) == 1
             whole_s = left_s(1.0 if only else _EXACT_PART)
             part_s = whole_s if only else min(_EXACT_S, _EXACT_S if whole_s is None else whole_s)
             work = None if only or size(problem) <= SMALL else _WORK
-            exact = {**asked, "workers": workers if work is None else 1}
+            exact = {**asked, "workers": asked["workers"] if work is None else 1}
             found = _EXACT[attempt](problem, time_limit_s=part_s, work=work, **exact)
         else:
             found = solve_large(problem, time_limit_s=left_s(), progress=progress, **asked)
@@ -127,6 +152,20 @@ def _attempts(problem: FleetProblem) -> tuple[str, ...]:
     if single and size(problem) <= MIDDLE:
         return ("quick", "exact", "large")
     return ("large",)
+
+
+def _briefly(problem: FleetProblem, limit_s: float | None, asked: Mapping[str, Any]) -> FleetChoice:
+    """CP-SAT for a fixed amount of work, then HiGHS for a moment."""
+    from planner.solver.mip.solve import solve_brief
+
+    found = FleetChoice("unknown")
+    if supports(problem) and len(problem.lines) <= MOST_LINES:
+        found = solve_cp(problem, time_limit_s=limit_s, work=_BRIEF_WORK, **{**asked, "workers": 1})
+    left = found.status == "unknown" or (found.status == "feasible" and asked["goal"] != "any")
+    if left and rooms_are_exact(problem) and not found.interrupted:
+        other = solve_brief(problem, time_limit_s=limit_s, goal=asked["goal"], seed=asked["seed"])
+        return better_of(found, other)
+    return found
 
 
 def solve_large(problem: FleetProblem, *, time_limit_s: float | None = None, **asked: Any) -> FleetChoice:

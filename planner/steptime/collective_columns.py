@@ -14,10 +14,10 @@ from planner.steptime.operators import (
     ALL_REDUCE,
     EXCHANGE,
     all_reduce_numbers,
+    collective_numbers,
     exchange_numbers,
     launch_factor,
     measured_link,
-    measured_operators,
     own_start_us,
     uses_operators,
 )
@@ -104,8 +104,7 @@ def _measured(
     calibration: Calibration, accelerator: Accelerator, engine: Engine, fast_link: int, collective: str
 ) -> tuple[Mapping[str, float] | None, float]:
     """Numbers of a collective over what connects the GPUs, and its rate one way."""
-    operators = measured_operators(calibration, accelerator)
     link = measured_link(accelerator, accelerator.link.domain if fast_link else 1)
-    if operators is None or link is None or not uses_operators(calibration, accelerator, engine):
+    if link is None or not uses_operators(calibration, accelerator, engine):
         return None, np.nan
-    return operators.get(f"{collective}.{link[0]}"), link[1]
+    return collective_numbers(calibration, accelerator, collective, *link), link[1]

@@ -118,38 +118,25 @@ def sequence_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArr
 
     Drafts take the place of tokens until they are verified, and a draft model keeps a cache of its own.
     """
-    s = specs.take(rows)
-    return np.asarray(
-        memory.sequence_kv_bytes(
-            tokens + (s.decode_tokens - 1.0),
-            s.kv_block_tokens,
-            s.kv_full_bytes_per_token,
-            s.kv_sliding_bytes_per_token,
-            s.kv_window_tokens,
-            s.kept_state_bytes,
-        )
-    )
+    return copy_bytes(specs, rows, tokens + (specs.decode_tokens[rows] - 1.0))
 
 
 def copy_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArray:
     """Cache of the first ``tokens`` of many sequences on one GPU, held once."""
-    s = specs.take(rows)
-    return np.asarray(
-        memory.sequence_kv_bytes(
-            tokens,
-            s.kv_block_tokens,
-            s.kv_full_bytes_per_token,
-            s.kv_sliding_bytes_per_token,
-            s.kv_window_tokens,
-            s.kept_state_bytes,
-        )
+    columns = (
+        specs.kv_block_tokens,
+        specs.kv_full_bytes_per_token,
+        specs.kv_sliding_bytes_per_token,
+        specs.kv_window_tokens,
+        specs.kept_state_bytes,
     )
+    return np.asarray(memory.sequence_kv_bytes(tokens, *(column[rows] for column in columns)))
 
 
 def spared_bytes(specs: StepSpecs, rows: IntArray, tokens: Floats) -> FloatArray:
     """What each of these sequences then need not hold itself."""
-    s = specs.take(rows)
-    return np.asarray(memory.spared_kv_bytes(tokens, s.kv_block_tokens, s.kv_full_bytes_per_token))
+    blocks, per_token = specs.kv_block_tokens[rows], specs.kv_full_bytes_per_token[rows]
+    return np.asarray(memory.spared_kv_bytes(tokens, blocks, per_token))
 
 
 def max_sequences(specs: StepSpecs, rows: IntArray, kv_cache_bytes: Floats, tokens: Floats) -> FloatArray:

@@ -133,10 +133,10 @@ def _product(
     if operators is None:
         return (1.0, 1.0, 1.0)
     sixteen = operators[SIXTEEN_BIT_PRODUCT]
-    numbers = sixteen if form is None else operators.get(product_name(form, model), sixteen)
+    numbers = sixteen if form is None else operators.get(product_name(operators, form, model), sixteen)
     if form is None:
         rate = float(accelerator.compute.bf16) * numbers["compute_fraction"]
-    elif product_name(form, model) in operators:
+    elif product_name(operators, form, model) in operators:
         reach = float(form.kernel_share if form.sparse is None else form.sparse.reach)
         rate = rates.peak_flops_per_s(accelerator, form) * numbers["compute_fraction"] * reach
         rate = min(rate, 1e12 * numbers.get("ceiling_tflops", np.inf))
@@ -161,7 +161,7 @@ def _experts(
     rate = float(accelerator.compute.bf16)
     if activations == rates.FP8:
         rate = float(accelerator.compute.fp8 or rate)
-    elif weights == kernel_format(form) and name != UNPACKED:
+    elif name != UNPACKED and (weights == kernel_format(form) or name != rates.SIXTEEN_BIT):
         rate = rates.peak_flops_per_s(accelerator, form)
     small_us = operators[SMALL_KERNEL]["start_us"]
     product_us = product_start_us(operators, model, form, engine, rates.multiplies_narrow(accelerator, form))
@@ -256,7 +256,7 @@ def _scaling_passes_bytes(
     form: NumberFormat,
 ) -> float:
     """Bytes that scaling moves for one input of a product; 0 where the kernel before writes the format."""
-    numbers = operators.get(product_name(form, model), {})
+    numbers = operators.get(product_name(operators, form, model), {})
     narrow = rates.multiplies_narrow(accelerator, form)
     if not narrow or (engine.supports.fused_scaling and not rates.block_scaled(model, form)):
         return 0.0

@@ -22,10 +22,12 @@ SIXTEEN_BIT_PRODUCT = "gemm.bf16"
 SMALL_KERNEL = "kernel.small"
 ALL_REDUCE, EXCHANGE = "all_reduce", "exchange"
 """Collectives; a dot and the link follow."""
+PCIE = "pcie"
+ONE_WAY_GB = "one_way_gb_per_s"
 UNPACKED = "mxfp4"
 """Measured with 16-bit activations, whatever the matrix units could; with 8-bit ones it is ``mxfp4-fp8``."""
 Numbers = Mapping[str, float]
-_MICRO = 1e-6
+_MICRO, GIGA = 1e-6, 1e9
 
 
 def architecture_names(accelerator: Accelerator) -> tuple[str, str]:
@@ -64,10 +66,15 @@ def launch_factor(calibration: Calibration, engine: Engine) -> tuple[float]:
     return (rates.optional_engine_parameter(calibration, engine, LAUNCH_FACTOR),)
 
 
-def product_name(form: NumberFormat, model: ModelFacts) -> str:
-    """Name of the operator that multiplies weights of a format."""
+def product_name(operators: Mapping[str, Numbers], form: NumberFormat, model: ModelFacts) -> str:
+    """Name of the operator that multiplies weights of a format.
+
+    INT8 is taken like FP8 where it was not measured (judgement, as the shares of peak take it): as many bits,
+    and inputs that are scaled before every product as well.
+    """
     dense = kernel_format(form)
-    return f"gemm.{dense}{rates.BLOCK_SCALED if rates.block_scaled(model, form) else ''}"
+    name = f"gemm.{dense}{rates.BLOCK_SCALED if rates.block_scaled(model, form) else ''}"
+    return f"gemm.{rates.FP8}" if form.rate == rates.INT8 and name not in operators else name
 
 
 def product_start_us(
@@ -82,17 +89,19 @@ def product_start_us(
     fused = engine.supports.fused_scaling and not rates.block_scaled(model, form)
     if form.rate in rates.EIGHT_BIT and narrow and fused:
         return sixteen["start_us"]
-    return operators.get(product_name(form, model), sixteen)["start_us"]
+    return operators.get(product_name(operators, form, model), sixteen)["start_us"]
 
 
 def experts_name(operators: Mapping[str, Numbers], form: NumberFormat, in_blocks: bool) -> str:
     """Name of the operator that multiplies routed experts of a format; with activations in 8 bits first.
 
-    A format without an entry is taken like its own with a scale a block, and at last like 16 bit.
+    A format without an entry is taken like its own with a scale a block, INT8 then like FP8, and at last like
+    16 bit.
     """
     dense = kernel_format(form)
     blocks = dense + rates.BLOCK_SCALED
     tried = [blocks, dense] if in_blocks else [f"{dense}-fp8", dense, blocks]
+    tried += [rates.FP8, rates.FP8 + rates.BLOCK_SCALED] if form.rate == rates.INT8 else []
     return next((name for name in tried if f"moe.{name}" in operators), rates.SIXTEEN_BIT)
 
 
@@ -121,7 +130,23 @@ def measured_link(accelerator: Accelerator, fast_gpus: int) -> tuple[str, float]
     if fast_gpus > 1 and link.one_way is not None:
         return ("nvlink", float(link.one_way)) if link.kind == "nvlink" else None
     one_way = accelerator.host.pcie_one_way
-    return None if one_way is None else ("pcie", float(one_way))
+    return None if one_way is None or not accelerator.host.peer_access else (PCIE, float(one_way))
+
+
+def collective_numbers(
+    calibration: Calibration, accelerator: Accelerator, collective: str, link: str, one_way: float
+) -> Numbers | None:
+    """Numbers of a collective over a link, of the accelerator's architecture where they were measured there.
+
+    What PCIe carries is a matter of hosts and slots: of an architecture without rows it is that of the
+    measured one whose rate one way is nearest. A bus bandwidth that the catalog states for it stands instead.
+    """
+    name = f"{collective}.{link}"
+    own = (measured_operators(calibration, accelerator) or {}).get(name)
+    if own is not None or link != PCIE or accelerator.link.measured_all_reduce:
+        return own
+    others = [table[name] for table in calibration.operators.values() if ONE_WAY_GB in table.get(name, {})]
+    return min(others, key=lambda numbers: abs(np.log(one_way / GIGA / numbers[ONE_WAY_GB])), default=None)
 
 
 def exchange_numbers(

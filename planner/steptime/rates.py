@@ -9,8 +9,8 @@ from planner.schema.catalog import Accelerator, Calibration, Engine, NumberForma
 from planner.schema.facts import ModelFacts
 
 SIXTEEN_BIT = "bf16"
-FP8 = "fp8"
-EIGHT_BIT = ("fp8", "int8")
+FP8, INT8 = "fp8", "int8"
+EIGHT_BIT = (FP8, INT8)
 """Rates at which activations are scaled to 8 bits before every product."""
 BLOCK_SCALED = "-block"
 """What the calibration appends to the name of a format whose weights have a scale a block."""
@@ -154,7 +154,8 @@ def link_rates(
 
     On the fast link: one way, all links (in a mesh, those between the ranks). Over PCIe: a share of its
     rate, or the measured bus bandwidth of the nearest number of GPUs where that is more, with the measured
-    latency. Without a switch the latency is longer by a factor.
+    latency. Without a switch the latency is longer by a factor. Without access to each other's memory a
+    smaller share and a latency of their own: the host's memory lies between.
 
     Raises:
         InputError: several ranks, and the catalog knows no link between them.
@@ -171,6 +172,9 @@ def link_rates(
         if link.pair_one_way is not None:
             one_way = float(mesh_rate_bytes_per_s(one_way, float(link.pair_one_way), ranks))
         return one_way * efficiency, latency_s if link.kind == "nvlink" else slower_s
+    if not accelerator.host.peer_access:
+        through_host = parameter(calibration, "through_host_efficiency")
+        return _pcie(accelerator) * through_host, parameter(calibration, "through_host_latency_s")
     if link.measured_all_reduce:
         nearest = min(link.measured_all_reduce, key=lambda row: (row.gpus < ranks, abs(row.gpus - ranks)))
         shared = _pcie(accelerator) * parameter(calibration, "pcie_efficiency")

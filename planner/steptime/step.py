@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from planner.physics import attention, moe, roofline
@@ -59,7 +61,8 @@ def total_step_s(
 ) -> FloatArray:
     """The total of `step_time_s` alone, from the collapsed coefficients: the fast path.
 
-    Long one-dimensional inputs are worked on in blocks that fit the cache.
+    Arguments of shape (loads, rows) are several loads of every row. Long inputs are worked on in blocks of
+    rows that fit the cache.
     """
     inputs = [
         np.asarray(value, dtype=np.float64)
@@ -72,13 +75,15 @@ def total_step_s(
         )
     ]
     rows = np.asarray(rows, dtype=np.intp)
-    if rows.ndim != 1 or len(rows) <= BLOCK_ROWS or any(value.ndim > 1 for value in inputs):
+    shape = np.broadcast_shapes(rows.shape, *(value.shape for value in inputs))
+    size = max(BLOCK_ROWS * shape[-1] // math.prod(shape), 1) if rows.ndim == 1 and len(rows) else 0
+    if not size or len(rows) <= size:
         return _block_s(specs, rows, *inputs)
-    total_s = np.empty(len(rows))
-    for start in range(0, len(rows), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        part = [value[block] if value.ndim and len(value) > 1 else value for value in inputs]
-        total_s[block] = _block_s(specs, rows[block], *part)
+    total_s = np.empty(shape)
+    for start in range(0, len(rows), size):
+        block = slice(start, start + size)
+        part = [value[..., block] if value.ndim and value.shape[-1] > 1 else value for value in inputs]
+        total_s[..., block] = _block_s(specs, rows[block], *part)
     return total_s
 
 

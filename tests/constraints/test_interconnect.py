@@ -7,7 +7,7 @@ from step_samples import DENSE
 
 from planner.candidates.enumerate import enumerate_candidates
 from planner.constraints.interconnect import InterconnectConstraint
-from planner.schema.problem import Search
+from planner.schema.search import Search
 
 MODEL = dataclasses.replace(DENSE, query_heads=64, kv_heads=8)
 

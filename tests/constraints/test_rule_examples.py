@@ -11,8 +11,8 @@ from planner.candidates.enumerate import enumerate_candidates
 from planner.constraints.planning_rules import active, finds, holds, penalties, refusals
 from planner.loaders.rules import load_planning_rules
 from planner.loaders.yaml_source import read_document
-from planner.schema.problem import Search
 from planner.schema.rules import ATTRIBUTES, Condition, PlanningRule
+from planner.schema.search import Search
 
 RULES = {rule.id: rule for rule in load_planning_rules()}
 EXAMPLES = sorted(

@@ -1,21 +1,19 @@
-"""The plan that the README shows: the first problem, up to its cost."""
+"""The plan that the README shows: the first problem on one screen."""
 
 from pathlib import Path
 
 import planner
-from planner.report import plan_text, terminal
+from planner.report import plan_brief, terminal
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 START, END = "<!-- plan -->\n", "<!-- /plan -->"
-LAST_SECTION = "\nAll GPU types"
 
 
 def shown():
     """The block between the marks, as it should be."""
     plan = planner.load(ROOT / "problems" / "01-chat-70b.yaml").solve()
-    text = terminal.render(plan_text.view(plan), width=100)
-    return f"```text\n{text.split(LAST_SECTION, maxsplit=1)[0].rstrip()}\n…\n```\n"
+    return f"```text\n{terminal.render(plan_brief.view(plan), width=100)}```\n"
 
 
 def block():

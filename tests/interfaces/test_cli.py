@@ -73,7 +73,7 @@ def test_version_comes_from_the_installed_distribution():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plam"], 'planner: COMMAND: found "plam", expected one of plan, whatif, relax'),
+        (["plam"], 'planner: COMMAND: found "plam", expected one of plan, init, example, whatif, relax'),
         (["plam"], 'Maybe "plan"?'),
         (["catalog", "chekc"], 'Maybe "check"?'),
         (["plan"], "planner plan: PROBLEM: found nothing"),
@@ -104,16 +104,15 @@ def test_version_comes_from_the_installed_distribution():
         ),
         ([*ESTIMATE, "--memory-utilization", "0.9"], "--memory-utilization: found"),
         ([*ESTIMATE, "--memory-utilization", "120 %"], "of at most 100 %"),
-        (["fit", "--model", "m", "--context", "8k"], '--context: found "8k"'),
+        (["fit", "--model", "m", "--context", "8q"], '--context: found "8q"'),
         (
             ["schema", "plam"],
-            'DOCUMENT: found "plam", expected one of problem, plan, observation, reference, claims. '
-            'Maybe "plan"?',
+            'DOCUMENT: found "plam", expected one of problem, plan, observation, accelerator, model',
         ),
         (["catalog"], "add-model"),
         (["catalog"], "planner catalog: COMMAND: found nothing, expected one of list, show"),
         ([], "Usage: planner"),
-        ([], "planner: COMMAND: found nothing, expected one of plan, whatif"),
+        ([], "planner: COMMAND: found nothing, expected one of plan, init, example"),
     ],
 )
 def test_bad_usage_says_where_what_and_what_else(capsys, arguments, words):
@@ -133,20 +132,26 @@ def test_all_bad_values_are_shown_together(capsys):
 def test_options_arrive_typed(use_cases, chat_plan, tmp_path, capsys):
     use_cases.answer("plan", chat_plan)
     overlay = str(tmp_path)
-    arguments = ["--time-limit", "2 min", "--seed", "7", "--workers", "4", "--catalog", overlay, "--timing"]
+    arguments = [
+        "--time-limit",
+        "2 min",
+        "--seed",
+        "7",
+        "--workers",
+        "4",
+        "--catalog",
+        overlay,
+        "--timing",
+        "--details",
+    ]
     assert cli.run(["plan", "p.yaml", *arguments]) == 0
     positional, named = use_cases.calls["plan"]
     assert positional == (Path("p.yaml"),)
-    progress = named.pop("progress")
-    progress("solving")
-    assert named == {
-        "overlays": (tmp_path,),
-        "time_limit_s": 120.0,
-        "seed": 7,
-        "workers": 4,
-        "timing": True,
-        "as_of": None,
-    }
+    run = named.pop("run")
+    run.progress("solving")
+    assert named == {"overlays": (tmp_path,)}
+    assert (run.time_limit_s, run.seed, run.workers) == (120.0, 7, 4)
+    assert (run.timing, run.as_of, run.details) == (True, None, True)
     assert capsys.readouterr().err == ""
 
 
@@ -163,7 +168,7 @@ def test_estimate_and_fit_pass_their_options_on(use_cases, make_estimate, make_f
     )
     assert named["memory_utilization"] == "90 %"
     use_cases.answer("fit", make_fit())
-    assert cli.run(["fit", "--model", "m", "--context", "4096", "--gpu", "a", "--gpu", "b"]) == 0
+    assert cli.run(["fit", "--model", "m", "--context", "4k", "--gpu", "a", "--gpu", "b"]) == 0
     positional, named = use_cases.calls["fit"]
     assert positional == ("m",)
     assert (named["context_tokens"], named["concurrency"], named["accelerators"]) == (4096, 1, ("a", "b"))
@@ -327,3 +332,14 @@ def test_bad_usage_in_a_real_process():
     assert done.returncode == 2
     assert done.stdout == b""
     assert b"--seed" in done.stderr
+
+
+def test_a_plan_fits_one_screen_and_details_show_the_rest(use_cases, chat_plan, capsys):
+    use_cases.answer("plan", chat_plan)
+    assert cli.run(["plan", "p.yaml"]) == 0
+    short = capsys.readouterr().out
+    assert cli.run(["plan", "p.yaml", "--details"]) == 0
+    long = capsys.readouterr().out
+    assert len(short.splitlines()) <= 40 < len(long.splitlines())
+    assert "Memory of one GPU" in long
+    assert "Memory of one GPU" not in short

@@ -138,19 +138,26 @@ def test_ttft_beyond_the_plan_asks_for_a_new_plan(plans, factor, raised):
         assert "calibrate" in anew[0].actions[0].not_priced
 
 
-def test_use_below_the_plan_counts_at_the_same_rate_only(plans):
-    (pool,) = load_plan(plans["aggregated"]).pools
+def test_use_below_the_plan_counts_at_the_same_rate_only(tmp_path):
+    """On a plan of seven replicas, whose use is high enough that a fifth less is no waste of its own."""
+    busy = PROBLEM.changed(
+        SMALL | {"search.modes": ["aggregated"], "search.tp": [2], "workloads.chat.demand": {"peak_rps": 30}}
+    ).solve()
+    plan = tmp_path / "plan.json"
+    plan.write_bytes(json_document.encode(json_document.of_plan(busy)))
+    (pool,) = load_plan(plan).pools
+    assert pool.utilization > 0.75
     low = {"gpu_utilization_ratio": pool.utilization - 0.21}
-    found = planner.diagnose(low | {"request_rate_rps": 9.0}, plan=plans["aggregated"])
-    (sized,) = (one for one in found.findings if one.rule == "re-size")
-    assert sized.layer == "L4a"
-    assert not sized.ranking.in_doubt
+    found = planner.diagnose(low | {"request_rate_rps": 30.0}, plan=plan)
+    assert [one.rule for one in found.findings] == ["re-size"]
+    assert found.findings[0].layer == "L4a"
+    assert not found.findings[0].ranking.in_doubt
     # At half the rate half the use is what the plan says.
-    half = planner.diagnose(low | {"request_rate_rps": 4.5}, plan=plans["aggregated"])
-    assert "re-size" not in {one.rule for one in half.findings}
-    unknown = planner.diagnose(low, plan=plans["aggregated"])
-    (sized,) = (one for one in unknown.findings if one.rule == "re-size")
-    assert sized.ranking.in_doubt
+    half = planner.diagnose(low | {"request_rate_rps": 15.0}, plan=plan)
+    assert not half.findings
+    unknown = planner.diagnose(low, plan=plan)
+    assert [one.rule for one in unknown.findings] == ["re-size"]
+    assert unknown.findings[0].ranking.in_doubt
     assert "request_rate_rps" in unknown.need
 
 

@@ -77,7 +77,7 @@ def test_of_equals_the_first_is_taken(asked):
 
 
 def test_the_page_names_them(asked):
-    code, out, _ = asked("plan")
+    code, out, _ = asked("plan", "--details")
     assert code == 0
     section = out[out.index("Engines") :].split("\n\n")[0]
     assert "sglang" in section
@@ -176,7 +176,7 @@ def test_a_stated_prefix_is_found_as_the_engine_matches(
     """Hashes know whole blocks; a tree single tokens, or whole pages; TensorRT-LLM copies part of a block."""
     cache = {"hit": "50 %", "prefixes": 20, "prefix_tokens": 1030}
     changes = {"engine": engine, "prefix_cache": cache, "kv_block_tokens": blocks}
-    _, out, _ = asked("plan", "--out", str(tmp_path / "plan.json"), **changes)
+    _, out, _ = asked("plan", "--details", "--out", str(tmp_path / "plan.json"), **changes)
     assert words in " ".join(out.split())
     (pool,) = json.loads((tmp_path / "plan.json").read_text())["pools"]
     reuse = pool["reuse"]
@@ -203,7 +203,7 @@ def test_what_sessions_share_and_what_they_do_not(asked):
         "output": 200,
         "shared_input": 1030,
     }
-    _, out, _ = asked("plan", engine="vllm", demand={"sessions": sessions}, lengths=None)
+    _, out, _ = asked("plan", "--details", engine="vllm", demand={"sessions": sessions}, lengths=None)
     told = " ".join(out.split())
     assert "of the shared 1,030 tokens, 1,024 are found, and 7.50 of each that ends elsewhere" in told
 

@@ -5,6 +5,9 @@ import yaml
 
 from planner.interfaces import cli
 from planner.loaders.catalog import load_catalog
+from planner.report import terminal
+from planner.report.gpu_types_text import gpu_types_section
+from planner.schema.plan import Plan
 
 IDS = {item.id for item in load_catalog().accelerators}
 CHAT = {
@@ -103,19 +106,26 @@ def test_places_left_out_are_said(told, problem):
     assert (rows["mi300x"]["status"], rows["mi300x"]["stopped_by"]) == ("excluded", "fleet.providers")
 
 
-def page(problem, capsys, *flags):
-    assert cli.run(["plan", problem, *flags]) == 0
-    text = capsys.readouterr().out
-    return text[text.index("\nAll GPU types\n") : text.index("\nGuardrails")]
-
-
-def test_the_page_names_every_accelerator_once(problem, capsys):
-    words = page(problem(), capsys).replace(",", " ").replace(":", " ").split()
+def test_the_page_names_every_accelerator_once(told, problem):
+    plan = Plan.model_validate(told("plan", problem()))
+    words = terminal.render(gpu_types_section(plan)).replace(",", " ").replace(":", " ").split()
     assert {name: words.count(name) for name in IDS} == dict.fromkeys(IDS, 1)
 
 
+def test_one_screen_counts_what_it_leaves_out(told, problem, capsys):
+    rows = told("plan", problem())["gpu_types"]
+    assert cli.run(["plan", problem()]) == 0
+    text = capsys.readouterr().out
+    assert f"{sum(row['status'] == 'no-price' for row in rows)} without a price" in text
+    priced = [row["gpu"] for row in rows if row["cost_usd_per_hour"] is not None]
+    assert f"{len(priced) - 5} dearer" in text
+    assert [name for name in priced if f"\n  {name} " in text] == priced[:5]
+
+
 def test_details_have_a_row_for_each_with_its_place(problem, capsys):
-    text = page(problem(), capsys, "--details")
-    # Long names go on in the next line.
-    assert {name for name in IDS if f"\n  {name[:11]}" in text} == IDS
+    assert cli.run(["plan", problem(), "--details"]) == 0
+    text = capsys.readouterr().out
+    text = text[text.index("\nAll GPU types\n") : text.index("\nGuardrails")]
+    # Names stay whole, however long.
+    assert {name for name in IDS if f"\n  {name} " in text} == IDS
     assert "lambda all regions (uniform)" in " ".join(text.split())

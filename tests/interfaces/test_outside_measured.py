@@ -91,7 +91,7 @@ def test_plans_say_it_and_keep_the_wider_margin(told, tmp_path, capsys, gpu):
     (pool,) = plan["pools"]
     text = "b300-sxm: not measured (blackwell: b200-sxm, gb200-nvl72)"
     assert (text in pool["outside_measured"]) == (gpu == "b300")
-    assert cli.run(["plan", str(problem)]) == 0
+    assert cli.run(["plan", str(problem), "--details"]) == 0
     page = " ".join(capsys.readouterr().out.split())
     assert (f"{pool['id']}: {text}; benchmark it before you buy" in page) == (gpu == "b300")
     # At confidence 50 % the spread does not count.

@@ -94,12 +94,16 @@ def test_a_stated_share_is_the_one_told(capsys, tmp_path):
     assert pool["memory_flag"] == "--gpu-memory-utilization 0.85"
 
 
-def test_the_plan_says_what_the_engine_will_print(capsys):
-    assert cli.run(["plan", str(CODER)]) == 0
+def test_the_plan_says_what_the_engine_will_print(capsys, tmp_path):
+    """Of each rank where attention is data-parallel, as the search is told to take it here."""
+    ranks = tmp_path / "ranks.yaml"
+    ranks.write_text(yaml.safe_dump(changed(CODER) | {"search": {"attention_dp": [2, 4, 8]}}))
+    assert cli.run(["plan", str(ranks), "--details"]) == 0
     shown = capsys.readouterr().out
+    assert "attention-DP" in shown
     assert "--gpu-memory-utilization 0.9" in shown
     assert "Maximum concurrency for 33,707 tokens per request: " in shown
-    assert ("KV cache of a rank: " in shown) == ("attention-DP" in shown)
+    assert "KV cache of a rank: " in shown
     assert "preemptions of a replica: at most " in shown
 
 
@@ -113,7 +117,7 @@ def test_blocks_of_the_cache_and_what_they_waste_are_told(capsys, tmp_path):
         cache = json.loads(capsys.readouterr().out)["pools"][0]["kv_cache"]
         assert cache["block_tokens"] == size
         waste[size] = cache["block_waste"]
-        assert cli.run(["plan", str(OSS), *more]) == 0
+        assert cli.run(["plan", str(OSS), "--details", *more]) == 0
         assert f"blocks of {size} tokens: " in capsys.readouterr().out
     assert 0.0 < 4 * waste[16] < waste[128] < 0.2
 

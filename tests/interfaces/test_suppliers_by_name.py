@@ -78,7 +78,7 @@ def test_what_is_wrong_with_a_supplier_is_told(told, problem, offer, words):
 
 
 def test_the_page_says_what_is_paid_for(problem, capsys):
-    assert cli.run(["plan", problem({"workload": "chat", "supplier": "crusoe"})]) == 0
+    assert cli.run(["plan", problem({"workload": "chat", "supplier": "crusoe"}), "--details"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "(crusoe sells it as crusoe/meta-llama/Llama-3.3-70B-Instruct: 0.2 USD in" in text
 

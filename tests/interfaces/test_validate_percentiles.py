@@ -87,6 +87,50 @@ def test_the_page(told, table):
     assert "Right in 1 of 1 pairs" in page
 
 
+LOOP = (
+    "{id},c@1,Llama-3.1-8B,H100 80GB,1,1,1,,vLLM,0.11.0,random,{isl},fixed,200,fixed,,concurrency,,,"
+    "{clients},{count},,{p50},500,12,A,"
+)
+
+
+def told_loops(told, tmp_path, *rows):
+    lines = [LOOP.format(**({"isl": 1000, "count": ""} | row)) for row in rows]
+    (tmp_path / "loops.csv").write_text("\n".join([HEADER, *lines]) + "\n", encoding="utf-8")
+    answer = json.loads(told("validate", tmp_path / "loops.csv", "--json"))
+    counted = {line["number"]: line["rows"] for line in answer["errors"] if line["group"] == "all"}
+    return {row["id"]: row["doubt"] for row in answer["predictions"]}, counted
+
+
+def test_the_start_of_a_loop_that_states_no_number_of_requests_is_not_compared(told, tmp_path):
+    doubts, counted = told_loops(
+        told,
+        tmp_path,
+        {"id": "A", "clients": 1, "p50": 60},
+        {"id": "B", "clients": 16, "p50": 900},
+        {"id": "C", "clients": 16, "p50": 90, "count": 160},
+    )
+    assert set(doubts.values()) == {""}
+    # One client has no queue; of sixteen nobody knows how many started together.
+    assert counted["ttft_p50"] == counted["ttft_p99"] == 2
+    assert counted["tpot_p99"] == 3
+
+
+def test_prompts_that_nothing_could_compute_so_soon_were_held_in_a_cache(told, tmp_path):
+    """16 TFLOP of 8 billion parameters and 1,000 tokens take 15 ms at the peak of an H100."""
+    doubts, counted = told_loops(
+        told,
+        tmp_path,
+        {"id": "A", "clients": 1, "p50": 9, "count": 100},
+        {"id": "B", "clients": 2, "p50": 60, "count": 100},
+        {"id": "C", "clients": 1, "p50": 60, "count": 100, "isl": 2000},
+    )
+    # Other prompts of the same client and length were the same, those of another length not.
+    assert "held in a cache" in doubts["A"]
+    assert doubts["B"] == doubts["A"]
+    assert doubts["C"] == ""
+    assert counted["ttft_p50"] == counted["tpot_p99"] == 1
+
+
 def test_bad_cells_are_told_together(told, table):
     text = table.read_text(encoding="utf-8")
     wrong = {

@@ -36,7 +36,7 @@ def test_intervals_hold_for_pairs_that_were_left_out(catalog):
     assert min(line.rows for line in found.values()) >= FEWEST
     bad = {name: line.inside for name, line in classes.items() if not held(line.inside, line.rows)}
     # Goal: none. First tokens of gpt-oss (MXFP4) and of two classes of fewer than a hundred rows miss it.
-    assert len(bad) <= 3
+    assert set(bad) <= {"ttft: mxfp4", "ttft: int4-experts", "ttft: sglang-legacy"}
     assert all(0.65 <= inside <= 0.95 for inside in bad.values())
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from planner.calibration.fit_operators import fit_operators, fitted_half
+from planner.calibration.operator_rows import operator_rows
 from planner.calibration.operator_terms import predicted_s, rows_by_name
 from planner.loaders.catalog import load_catalog
 from planner.loaders.operator_tables import read_operator_table
@@ -77,3 +78,21 @@ def test_all_reduce_of_an_accelerator_is_known_from_others_of_its_architecture(c
     numbers = {name: inner for name, inner in fitted.numbers.items() if inner}
     shipped = catalog.calibration.operators
     assert all(shipped[name].items() >= inner.items() for name, inner in numbers.items())
+
+
+@pytest.mark.parametrize(("ranks", "limit"), [(4, 0.20), (8, 0.22), (32, 0.28)])
+def test_experts_spread_over_ranks_wait_for_the_hottest(catalog, ranks, limit):
+    """No number was fitted to these rows: of spread experts the load of the hottest rank alone is added."""
+    path = FOLDER / "moe.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there: measured operators are kept beside the repository")
+    errors = []
+    for (architecture, name), rows in operator_rows(read_operator_table(path), catalog, spread=True).items():
+        numbers = catalog.calibration.operators.get(architecture, {}).get(name)
+        if numbers is not None:
+            seen = rows.take(rows.sizes["expert_ep"] == ranks)
+            errors.append(predicted_s(seen, numbers) / seen.measured_s - 1.0)
+    found = np.concatenate(errors)
+    assert found.size > 1000
+    assert np.median(np.abs(found)) <= limit
+    assert abs(np.median(found)) <= limit

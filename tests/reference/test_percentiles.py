@@ -33,13 +33,13 @@ def scores(calibration):
 @pytest.mark.parametrize(
     ("number", "median", "goal"),
     [
-        ("ttft_p50", 0.40, 0.25),
-        ("ttft_p99", 0.58, 0.35),
-        ("tpot_p50", 0.28, 0.20),
-        ("tpot_p99", 0.25, 0.20),
-        ("itl_p50", 0.19, 0.25),
+        ("ttft_p50", 0.34, 0.25),
+        ("ttft_p99", 0.53, 0.35),
+        ("tpot_p50", 0.23, 0.20),
+        ("tpot_p99", 0.22, 0.20),
+        ("itl_p50", 0.11, 0.25),
         ("itl_p99", 0.33, 0.25),
-        ("e2e_p99", 0.32, 0.35),
+        ("e2e_p99", 0.27, 0.35),
     ],
 )
 def test_errors_do_not_grow(scores, number, median, goal):
@@ -53,10 +53,10 @@ def test_errors_do_not_grow(scores, number, median, goal):
 
 @pytest.mark.parametrize(
     ("number", "median", "goal"),
-    [("ttft_p50", 0.69, 0.25), ("ttft_p99", 0.60, 0.35), ("tpot_p99", 0.26, 0.20), ("itl_p99", 0.29, 0.25)],
+    [("ttft_p50", 0.29, 0.25), ("ttft_p99", 0.31, 0.35), ("tpot_p99", 0.22, 0.20), ("itl_p99", 0.29, 0.25)],
 )
 def test_errors_of_pairs_that_no_fit_has_seen_do_not_grow(scores, number, median, goal):
-    """Most of these rows are of consumer cards over PCIe, whose names the catalog knows by now."""
+    """The last number is the goal; three miss it: cards over PCIe, whose hosts differ (decision 0024)."""
     (line,) = (
         line
         for line in percentile_error_lines(scores.rows)

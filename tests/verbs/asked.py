@@ -5,6 +5,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.export.registry import TARGETS
+
 ROOT = Path(__file__).parents[2]
 PROBLEMS = sorted((ROOT / "problems").glob("*.yaml"))
 OBSERVATIONS = sorted((ROOT / "problems" / "observations").glob("*.yaml"))
@@ -13,6 +15,7 @@ _FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _REFUSED = {
     ("routes", "08-infeasible"): "found none (status infeasible)",
     ("schedule", "08-infeasible"): "found none (status infeasible)",
+    ("export", "08-infeasible"): "found none (status infeasible)",
     ("diagnose", "08-infeasible"): "found none: the plan is infeasible",
 }
 """Verbs that mean nothing for the plan of a problem, and what they then say (exit 2)."""
@@ -63,6 +66,13 @@ def of_plan(path, plan, other):
         refused = _REFUSED.get((verb, path.stem), "")
         return Asked((verb, plan, "--format", form), limited=False, json=(), refused=refused)
 
+    def exported(target):
+        folder = Path(plan).parent / f"export-{target}"
+        refused = _REFUSED.get(("export", path.stem), "")
+        return Asked(
+            ("export", plan, "--to", target, "--out", str(folder)), limited=False, json=(), refused=refused
+        )
+
     return [
         Asked(("explain", plan)),
         Asked(("explain", plan, "--steps")),
@@ -71,6 +81,7 @@ def of_plan(path, plan, other):
         Asked(("diff", plan, plan), limited=False),
         *(handed_on("routes", form) for form in ("table", "json", "csv", "httproute")),
         *(handed_on("schedule", form) for form in ("table", "json", "csv")),
+        *(exported(target.id) for target in TARGETS),
     ]
 
 

@@ -41,8 +41,8 @@ def one_study(monkeypatch):
     """What one verb has evaluated serves the next, as between the questions of one session."""
     make, kept = Study.__init__, {}
 
-    def made(self, catalog, *arguments):
-        make(self, catalog, *arguments)
+    def made(self, catalog, *arguments, **named):
+        make(self, catalog, *arguments, **named)
         known = {name: value for name, value in vars(self).items() if isinstance(value, dict)}
         vars(self).update({name: kept.setdefault((catalog.sha256, name), known[name]) for name in known})
 
@@ -89,7 +89,26 @@ def clone(tmp_path):
         document = json.loads(source.read_text(encoding="utf-8"))
         document |= {"model_id": "meta-llama/Llama-3.3-70B-Instruct", "tensor_parallel_size": "2"}
         (results / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    for name, text in beside(json.dumps(document)).items():
+        (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+def beside(benchmark):
+    """Files that pages name and that a reader would have: a problem, what runs, a trace, a benchmark."""
+    container = {
+        "name": "engine",
+        "command": ["vllm", "serve", "meta-llama/Llama-3.3-70B-Instruct", "-tp", "2"],
+    }
+    spec = {"replicas": 2, "template": {"spec": {"containers": [container]}}}
+    runs = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "chat"}, "spec": spec}
+    arrivals = "".join(f"{second},1000,200\n" for second in range(0, 3600, 2))
+    return {
+        "problem.yaml": (ROOT / "problems" / "01-chat-70b.yaml").read_text(encoding="utf-8"),
+        "bench.json": benchmark,
+        "running.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [runs]}),
+        "requests.csv": f"ts,prompt_tokens,completion_tokens\n{arrivals}",
+    }
 
 
 @pytest.mark.usefixtures("one_study")

@@ -50,7 +50,7 @@ class DayUsage:
             return shortest(hours)
         mine = [(option, site) for name, option, site in self._pools if name == workload]
         if row.counts == "pools":
-            return len(mine)
+            return len({(option, site.place) for option, site in mine})
         if row.counts == "places":
             named = dict(row.sites)
             return len({named[site] for _, site in mine if site in named})

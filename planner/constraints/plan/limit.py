@@ -10,8 +10,9 @@ from typing import ClassVar
 from planner import numbers
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetProblem
+from planner.schema.hardware import Fleet
 from planner.schema.limit_rows import LimitRow
-from planner.schema.problem import Fleet, Problem
+from planner.schema.problem import Problem
 from planner.schema.supply_lines import Line
 
 
@@ -24,6 +25,8 @@ class Stated:
     stock_gpus: Mapping[str, int]
     """By the names of the lines; tables of workers may state stocks too."""
     catalog: Catalog
+    offers: frozenset[str] = frozenset()
+    """Hosts that are offers of price lists."""
 
     @property
     def fleet(self) -> Fleet:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from planner.constraints.plan.day_limit import DayLimit
 from planner.constraints.plan.limit import Stated
+from planner.schema.hardware import Fleet
 from planner.schema.limit_rows import DayRow
-from planner.schema.problem import Fleet, Redundancy, Workload
+from planner.schema.problem import Problem
+from planner.schema.stated import Redundancy
 from planner.schema.supply_lines import Line, Site
+from planner.schema.workload import Workload
 
 
 class Places(DayLimit):
@@ -27,14 +30,31 @@ class Places(DayLimit):
     counts = "places"
 
     def rows(self, stated: Stated) -> Iterator[DayRow]:
-        """One for every workload, where places may not mix and there are several."""
-        if stated.fleet.mix_places is not False:
+        """One for every workload, where places may not mix and there are several.
+
+        By default that is where offers of price lists stand in a predicted hour; what the problem itself
+        supplies is never kept apart unless it says so.
+        """
+        if not self.is_stated(stated.problem):
             return
         sites = counted(stated.lines)
+        if stated.fleet.mix_places is None:
+            own = {line.site for line in stated.lines if line.host not in stated.offers}
+            sites = tuple((site, place) for site, place in sites if site not in own)
         if len({place for _, place in sites}) > 1:
             for workload in stated.problem.workloads:
                 if not spread(workload, stated.fleet):
                     yield self.row(1, workload.name, sites=sites, switch=True)
+
+    def is_stated(self, problem: Problem) -> bool:
+        """The problem states it, or does not and is one predicted hour."""
+        mix = problem.fleet.mix_places
+        several = any(len(w.demand.hourly_rps or ()) > 1 for w in problem.workloads)
+        return mix is False or (mix is None and problem.workers is None and not several)
+
+    def lifted(self, problem: Problem) -> Problem:
+        """The problem with places that may mix."""
+        return problem.model_copy(update={"fleet": problem.fleet.model_copy(update={"mix_places": True})})
 
     def in_words(self, _value: object, _name: str) -> str:
         """As a number of places."""

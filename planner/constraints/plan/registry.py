@@ -25,8 +25,9 @@ from planner.constraints.plan.share import Share
 from planner.constraints.plan.stock import Stock
 from planner.constraints.plan.supply import Supply
 from planner.schema.fleet import FleetProblem
+from planner.schema.hardware import Fleet
 from planner.schema.limit_rows import DayRow, LimitRow
-from planner.schema.problem import Fleet, Problem
+from planner.schema.problem import Problem
 
 LINEAR_LIMITS: tuple[LinearLimit, ...] = (
     Stock(),

@@ -11,8 +11,10 @@ from planner.explain.in_the_way import blocking, in_the_way
 from planner.explain.phrases import is_answered, listing
 from planner.explain.problem_values import sizing_of, workload_names
 from planner.schema.explanation import Figure, Step
-from planner.schema.plan import Plan, Pool, Removal
+from planner.schema.limits_told import Removal
+from planner.schema.plan import Plan
 from planner.schema.policy import Alarms, RulesOfThumb
+from planner.schema.pool import Pool
 from planner.schema.sizing import WorkloadSizing
 from planner.schema.slo import METRICS
 

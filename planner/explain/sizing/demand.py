@@ -11,7 +11,7 @@ from planner.explain.problem_values import peak_rps, problem_value
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step
 from planner.schema.fleet_plan import TierTaken
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 from planner.schema.sizing import WorkloadSizing
 
 WORKLOAD = Asked(

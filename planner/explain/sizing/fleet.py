@@ -12,7 +12,7 @@ from planner.explain.phrases import carried_in_words, listing
 from planner.explain.problem_values import capacity_margin, may_wait, overridable, peak_rps
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step, Target
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 HOURS_PER_YEAR = 8760
 FLEET = Asked(

@@ -10,7 +10,7 @@ from planner.explain.phrases import is_measured, listing, pool_layout
 from planner.explain.problem_values import problem_value
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step
-from planner.schema.plan import Memory, Pool
+from planner.schema.pool import Memory, Pool
 from planner.schema.sizing import WorkloadSizing
 
 FLOOR = Asked(

@@ -8,7 +8,8 @@ from planner.explain.problem_values import planned_hit, problem_value
 from planner.explain.routing import routing_sentence
 from planner.explain.sizing.context import Asked, Context, figure, told
 from planner.schema.explanation import Figure, Step
-from planner.schema.plan import ConstraintState, Pool
+from planner.schema.limits_told import ConstraintState
+from planner.schema.pool import Pool
 
 OPERATING_POINT = Asked(
     7,

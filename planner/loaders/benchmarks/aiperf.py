@@ -46,6 +46,9 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             osl_mean_tokens=_mean(reading, "output_sequence_length"),
             offered_rps=rate,
             concurrency=concurrency,
+            arrival_scv_ratio=_arrivals(settings),
+            input_tokens=_tokens(reading, "input_sequence_length"),
+            output_tokens=_tokens(reading, "output_sequence_length"),
             ttft_s=_latency_s(reading, "time_to_first_token"),
             # Averaged within a request by these tools: a TPOT; the raw gaps have a name of their own.
             tpot_s=_latency_s(reading, "inter_token_latency"),
@@ -64,6 +67,20 @@ def _first(places: list[Any], name: str) -> float | None:
     return next((found for place in places if (found := find_number(place, name)) is not None), None)
 
 
+def _tokens(reading: Reading, metric: str) -> dict[str, float]:
+    return reading.tokens({"mean": f"{metric}.avg"} | {name: f"{metric}.{name}" for name in PERCENTILES})
+
+
+def _arrivals(settings: list[Any]) -> float | None:
+    """Squared coefficient of variation of the gaps: gamma arrivals have the inverse of their smoothness."""
+    names = ("arrival_pattern", "request_rate_mode")
+    pattern = next((found for place in settings if (found := find_text(place, *names))), "")
+    smooth = _first(settings, "arrival_smoothness")
+    if pattern == "gamma" and smooth:
+        return 1.0 / smooth
+    return {"poisson": 1.0, "constant": 0.0}.get(pattern)
+
+
 def _mean(reading: Reading, metric: str) -> float | None:
     return reading.number(f"{metric}.avg")
 
@@ -76,7 +93,7 @@ def _latency_s(reading: Reading, metric: str) -> dict[str, float]:
     if factor is None:
         reading.fault(f"{metric}.unit", f'"{unit}"', f"a unit of time ({', '.join(UNITS_S)})")
         return {}
-    keys = {"mean": f"{metric}.avg"} | {name: f"{metric}.{name}" for name in PERCENTILES}
+    keys = {"mean": f"{metric}.avg"} | {name: f"{metric}.{name}" for name in (*PERCENTILES, "std", "max")}
     return reading.statistics(keys, factor)
 
 

@@ -12,6 +12,8 @@ NAME = "guidellm"
 MS = 1e-3
 KNOWN_VERSIONS = (1, 2)
 _RATED = ("constant", "poisson", "async", "asynchronous")
+_SCV = {"constant": 0.0, "poisson": 1.0}
+"""Squared coefficient of variation of the gaps between arrivals, by strategy."""
 
 
 def matches(value: dict[str, Any]) -> bool:
@@ -56,6 +58,9 @@ def _point(run: Reading, report: Reading) -> list[BenchmarkPoint]:
             osl_mean_tokens=run.number("metrics.output_token_count.successful.mean"),
             offered_rps=rate,
             concurrency=concurrency,
+            arrival_scv_ratio=_SCV.get(kind),
+            input_tokens=_tokens(run, "prompt_token_count"),
+            output_tokens=_tokens(run, "output_token_count"),
             ttft_s=_latency(run, "time_to_first_token_ms", MS),
             # Gaps are averaged within a request; what the tool calls time per output token has had the
             # first token in it in some versions.
@@ -98,7 +103,13 @@ def _latency(run: Reading, metric: str, factor: float) -> dict[str, float]:
     root = f"metrics.{metric}.successful"
     if not run.has(root):
         return {}
-    keys = {"mean": f"{root}.mean"} | {name: f"{root}.percentiles.{name}" for name in PERCENTILES}
+    keys = {"mean": f"{root}.mean", "std": f"{root}.std_dev", "max": f"{root}.max"}
+    keys |= {name: f"{root}.percentiles.{name}" for name in PERCENTILES}
     if not run.has(keys["p50"]):
         keys["p50"] = f"{root}.median"
     return run.statistics(keys, factor)
+
+
+def _tokens(run: Reading, metric: str) -> dict[str, float]:
+    root = f"metrics.{metric}.successful"
+    return run.tokens({"mean": f"{root}.mean"} | {name: f"{root}.percentiles.{name}" for name in PERCENTILES})

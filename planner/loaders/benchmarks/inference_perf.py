@@ -38,6 +38,8 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             osl_mean_tokens=_tokens(reading, ("output_len",), "output_tokens", completed),
             offered_rps=rate if concurrency is None else None,
             concurrency=concurrency,
+            input_tokens=_lengths(reading, "prompt_len"),
+            output_tokens=_lengths(reading, "output_len"),
             ttft_s=_latency(reading, "time_to_first_token"),
             tpot_s=_latency(reading, "time_per_output_token"),
             itl_s=_latency(reading, "inter_token_latency"),
@@ -70,12 +72,19 @@ def _tokens(reading: Reading, names: tuple[str, ...], total: str, completed: int
     return None if tokens is None else tokens / completed
 
 
+def _lengths(reading: Reading, name: str) -> dict[str, float]:
+    root = f"successes.{name}"
+    keys = {"mean": f"{root}.mean", "p50": f"{root}.median"}
+    return reading.tokens(keys | {p: f"{root}.{p}" for p in PERCENTILES[1:]})
+
+
 def _latency(reading: Reading, metric: str) -> dict[str, float]:
     """Percentiles are configurable, so any may be missing; the 50th is called median."""
     root = f"successes.latency.{metric}"
     if not isinstance(reading.at(root), Mapping):
         return {}
-    keys = {"mean": f"{root}.mean"} | {name: f"{root}.{name}" for name in PERCENTILES}
+    keys = {"mean": f"{root}.mean", "max": f"{root}.max"}
+    keys |= {name: f"{root}.{name}" for name in PERCENTILES}
     if reading.has(f"{root}.median"):
         keys["p50"] = f"{root}.median"
     return reading.statistics(keys, 1.0)

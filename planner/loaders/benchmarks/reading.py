@@ -111,6 +111,11 @@ class Reading:
                 )
         return found
 
+    def tokens(self, keys: Mapping[str, str]) -> dict[str, float]:
+        """Statistics of lengths by name -> key, those that are stated."""
+        read = {name: self.number(key) for name, key in keys.items()}
+        return {name: value for name, value in read.items() if value}
+
     def listed_facts(self, names: Mapping[str, Sequence[str]]) -> dict[str, str | int]:
         """Facts of the server under the names that a tool or its users give them."""
         facts: dict[str, str | int] = {}

@@ -13,7 +13,7 @@ APART = 3.0
 
 def latency_s(reading: Reading, name: str) -> dict[str, float]:
     """``mean_ttft_ms`` and so on in seconds; the median is p50."""
-    keys = {"mean": f"mean_{name}_ms", "p50": f"median_{name}_ms"}
+    keys = {"mean": f"mean_{name}_ms", "p50": f"median_{name}_ms", "std": f"std_{name}_ms"}
     keys |= {statistic: f"{statistic}_{name}_ms" for statistic in ("p90", "p95", "p99")}
     if not reading.has(keys["p50"]):
         keys["p50"] = f"p50_{name}_ms"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.loaders.benchmarks import serving
+from planner.loaders.benchmarks.details import lengths, samples
 from planner.loaders.benchmarks.reading import METADATA, Reading, iso_date
 from planner.schema.benchmark import BenchmarkPoint
 
@@ -33,6 +34,7 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
     latency = {name: serving.latency_s(reading, name) for name in ("ttft", "tpot", "itl", "e2e_latency")}
     serving.check_details(reading, latency)
     hits = reading.number("cache_report.cache_hit_rate_pct") or 0.0
+    listed = samples(reading)
     rate, concurrency = reading.rate("request_rate"), reading.number("max_concurrency")
     if rate is None and concurrency is None and reading.at("request_rate") == "trace":
         concurrency = reading.number("concurrency", needed=True)
@@ -49,6 +51,10 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             osl_mean_tokens=serving.mean_tokens(reading, "total_output_tokens", completed),
             offered_rps=rate,
             concurrency=concurrency,
+            # Its client draws exponential gaps for any finite rate.
+            arrival_scv_ratio=None if rate is None else 1.0,
+            input_tokens=lengths(listed, "input_tokens"),
+            output_tokens=lengths(listed, "output_tokens"),
             ttft_s=latency["ttft"],
             tpot_s=latency["tpot"],
             itl_s=latency["itl"],
@@ -60,6 +66,7 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             prefix_hit_fraction=min(hits / 100.0, 1.0),
             tokens_per_step=max(reading.number("accept_length") or 1.0, 1.0),
             date=iso_date(reading.text("date")),
+            samples=listed,
         )
     ]
 

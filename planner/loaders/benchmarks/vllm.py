@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.loaders.benchmarks import serving
+from planner.loaders.benchmarks.details import lengths, samples
 from planner.loaders.benchmarks.reading import METADATA, Reading, iso_date
 from planner.schema.benchmark import BenchmarkPoint
 
@@ -23,6 +24,7 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
     completed = serving.counted(reading)
     latency = {name: serving.latency_s(reading, name) for name in ("ttft", "tpot", "itl", "e2el")}
     serving.check_details(reading, latency)
+    listed = samples(reading)
     facts = reading.listed_facts(METADATA)
     engine = _ENGINES.get(str(reading.text("engine", "backend") or "").lower())
     if engine:
@@ -39,6 +41,9 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             osl_mean_tokens=serving.mean_tokens(reading, "total_output_tokens", completed),
             offered_rps=rate,
             concurrency=concurrency,
+            arrival_scv_ratio=_arrivals(reading),
+            input_tokens=lengths(listed, "input_tokens"),
+            output_tokens=lengths(listed, "output_tokens"),
             ttft_s=latency["ttft"],
             tpot_s=latency["tpot"],
             itl_s=latency["itl"],
@@ -49,5 +54,12 @@ def points(reading: Reading) -> list[BenchmarkPoint]:
             failed=serving.failures(reading, completed),
             tokens_per_step=max(reading.number("spec_decode_acceptance_length") or 1.0, 1.0),
             date=iso_date(reading.text("date")),
+            samples=listed,
         )
     ]
+
+
+def _arrivals(reading: Reading) -> float | None:
+    """Gaps follow a gamma distribution whose shape is the burstiness: its inverse is their variation."""
+    shape = reading.number("burstiness") if reading.rate("request_rate") is not None else None
+    return 1.0 / shape if shape else None

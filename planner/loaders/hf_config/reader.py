@@ -12,6 +12,7 @@ from planner.errors import input_error, nearest
 from planner.loaders.hf_config.common import SOURCE
 from planner.loaders.hf_config.document import Document, read_document
 from planner.loaders.hf_config.fields import LARGEST_PRODUCT, Fields
+from planner.loaders.hf_config.not_decoders import EXPECTED, NOT_DECODERS
 from planner.loaders.hf_config.quantization import read_fp8_scales, read_native_format
 from planner.loaders.hf_config.registry import BY_ARCHITECTURE, BY_MODEL_TYPE, Family
 from planner.schema.catalog import Model, ModelShape, SourceText, Vision
@@ -102,6 +103,13 @@ def _text_part(top: Fields) -> Fields:
 def _family(top: Fields, text: Fields) -> Family | None:
     """The reader's line; every name that the file gives must be known and mean the same architecture."""
     found: list[Family] = []
+    kind = top.text("model_type")
+    what = NOT_DECODERS.get(kind) or (
+        "an encoder-decoder model" if top.flag("is_encoder_decoder", False) else ""
+    )
+    if what:
+        top.fault("model_type", f'"{kind}", {what}', EXPECTED)
+        return None
     for fields in (text, top) if text is not top else (top,):
         kind = fields.text("model_type")
         if kind:

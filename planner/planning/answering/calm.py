@@ -19,18 +19,23 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
 from planner.schema.problem import Problem
 from planner.schema.reasons import Goal
-from planner.solver.simplest import Ask, counts_of, promising, simplest
+from planner.solver.simplest import Ask, Simplest, counts_of, promising, simplest
 from planner.solver.solve import better_of
 
 _HOURS = 3
 """A layout that lives shorter is not worth an engineer's time; given up where it costs too much."""
-PATIENCE_S = 60.0
+_TOLERANCE = Fraction(2, 100)
+"""Of predicted days whose problem does not say."""
+PATIENCE_S = 20.0
 """Without a time limit, for the search of the simplest plan."""
 
 
 def tolerance_of(problem: Problem) -> Fraction:
-    """How much more than the optimum the plan may cost; nothing where the problem does not say."""
-    return Fraction(problem.fleet.simplicity or 0)
+    """How much more than the optimum the plan may cost: as the problem says, else 2 % of predicted days."""
+    stated = problem.fleet.simplicity
+    if stated is not None:
+        return Fraction(stated)
+    return _TOLERANCE if _is_predicted_day(problem) else Fraction(0)
 
 
 def _is_predicted_day(problem: Problem) -> bool:
@@ -45,36 +50,41 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         run: its time limit is kept.
     """
     best = found.best
-    optimum, question = best.choice, best.case.question
+    optimum, question = best.choice, best.case.settled or best.case.question
     tolerance = tolerance_of(found.problem)
     if not tolerance or optimum.value is None or best.case.classes or run.over:
         return found, None
 
-    ask = _asker(best.case, run)
-    optimum = known_best(question, optimum, tolerance, ask, run)
+    asked = _Asked(best.case, run)
+    optimum = known_best(question, optimum, tolerance, asked, run)
     calm, given_up = None, ""
     if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
         lives = MinLayoutHours().row(_HOURS)
-        calm = simplest(question, optimum, tolerance, ask, _patience_s(run), (lives,))
+        calm = simplest(question, optimum, tolerance, asked, _patience_s(run), (lives,))
         given_up = "" if calm is not None else _short_lived(tolerance)
     if calm is None:
-        calm = simplest(question, optimum, tolerance, ask, _patience_s(run))
-    assert calm is not None, "the optimum itself is within the tolerance"
-    taken = calm.choice
+        calm = simplest(question, optimum, tolerance, asked, _patience_s(run))
+    if calm is None:
+        return found, None
+    (case, taken), held = asked.settled(calm), calm.proved
+    lacks = len(case.warnings) > len(best.case.warnings)
+    if lacks or taken.value is None or taken.value > (optimum.value or 0) * (1 + tolerance):
+        # It does not carry the day at its real sizes: the optimum is the simplest that is known to.
+        case, taken, held = best.case, optimum, False
     if (taken.value or 0) < (optimum.value or 0):
         optimum = better_of(optimum, replace(taken, status="feasible", lower_bound=None))
-    proved = optimum.status == "optimal" and calm.proved
     choice = replace(
         taken,
-        status="optimal" if proved else "feasible",
+        status="optimal" if optimum.status == "optimal" and held else "feasible",
         lower_bound=optimum.lower_bound,
         gap=optimum.gap,
         trace=optimum.trace,
         interrupted=optimum.interrupted,
         trouble=optimum.trouble,
     )
-    simplicity = _told(question, optimum, choice, proved=calm.proved)
-    case = replace(best.case, warnings=(*best.case.warnings, given_up)) if given_up else best.case
+    simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
+    warnings = (*case.warnings, given_up) if given_up else case.warnings
+    case = replace(best.case, warnings=warnings)
     return replace(found, best=FleetAnswer(best.setting, case, choice)), simplicity
 
 
@@ -87,7 +97,7 @@ def known_best(
     """
     if optimum.status == "optimal" or (optimum.gap is not None and optimum.gap <= tolerance):
         return optimum
-    found = ask(promising(question, optimum), "value", _patience_s(run) / 2)
+    found = ask(promising(question, optimum), "value", _patience_s(run) / 2, brief=False)
     if found.value is None:
         return optimum
     return better_of(optimum, replace(found, status="feasible", lower_bound=None))
@@ -97,26 +107,36 @@ def _patience_s(run: Run) -> float:
     return PATIENCE_S if run.left_s is None else run.left_s
 
 
-def _asker(case: FleetCase, run: Run) -> Ask:
-    """Answers variants of the question, with pools that carry their demand at their real size."""
+class _Asked:
+    """Answers variants of one question."""
 
-    def ask(asked: FleetProblem, goal: Goal, limit_s: float) -> FleetChoice:
+    def __init__(self, case: FleetCase, run: Run) -> None:
+        self.case, self.run = case, run
+
+    def __call__(
+        self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool = True
+    ) -> FleetChoice:
+        """The answer within so many seconds, or what is open."""
+        if self.run.interrupted:
+            return FleetChoice("unknown")
+        part = Run(limit_s, self.run.seed, self.run.workers)
+        try:
+            answer = solved(question, part, goal, brief=brief)
+        except SearchInterrupted:
+            part.interrupt()
+            answer = FleetChoice("unknown")
+        if part.interrupted:
+            self.run.interrupt()
+        return answer
+
+    def settled(self, calm: Simplest) -> tuple[FleetCase, FleetChoice]:
+        """The simplest plan with pools that carry their demand at the number of replicas that they have."""
+
         def solve(one: FleetProblem) -> FleetChoice:
-            if run.interrupted:
-                return FleetChoice("unknown")
-            part = Run(limit_s, run.seed, run.workers)
-            try:
-                answer = solved(one, part, goal)
-            except SearchInterrupted:
-                part.interrupt()
-                answer = FleetChoice("unknown")
-            if part.interrupted:
-                run.interrupt()
-            return with_preferred(one, answer)
+            held = replace(one, options=calm.question.options, limits=calm.question.limits)
+            return with_preferred(held, self(held, "plan", _patience_s(self.run), brief=False))
 
-        return settled_sizes(replace(case, question=asked), solve)[1]
-
-    return ask
+        return settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))
 
 
 def _short_lived(tolerance: Fraction) -> str:
@@ -126,7 +146,9 @@ def _short_lived(tolerance: Fraction) -> str:
     )
 
 
-def _told(question: FleetProblem, optimum: FleetChoice, choice: FleetChoice, *, proved: bool) -> Simplicity:
+def _told(
+    question: FleetProblem, optimum: FleetChoice, choice: FleetChoice, *, proved: bool, least: int
+) -> Simplicity:
     mine, others = counts_of(question, choice), counts_of(question, optimum)
     hours = question.periods
     before, more = optimum.cost_usd / hours, (choice.cost_usd - optimum.cost_usd) / hours
@@ -139,6 +161,7 @@ def _told(question: FleetProblem, optimum: FleetChoice, choice: FleetChoice, *, 
         optimum_pools=others["pools"],
         optimum_changes=others["changes"],
         proved=proved,
+        pools_at_least=min(least, mine["pools"]),
         text=_sentence(mine["pools"], mine["changes"], others["pools"], others["changes"], before, more),
     )
 

@@ -8,11 +8,13 @@ from fractions import Fraction
 from functools import partial
 
 from planner.candidates.market import find_id
-from planner.errors import InputError
+from planner.errors import InputError, StoppedError
 from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.calm import tolerance_of, with_calm
+from planner.planning.answering.checkpoints import SIXTEEN, checkpoints_taken, original
 from planner.planning.answering.class_mixes import settled
 from planner.planning.answering.engines_tried import engines_tried
+from planner.planning.answering.formats_tried import formats_tried
 from planner.planning.answering.modes import mode_choices
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.rent import with_break_even
@@ -89,13 +91,50 @@ def told_plan(study: Study, found: Answered, run: Run) -> Plan:
             removals, looked_at = removed(study, best.case, best.choice)
             made = plan.provenance.model_copy(update={"candidates": looked_at})
             update |= {"removed": removals, "provenance": made}
-        elif best.case.question.periods == 1 and best.choice.value is not None and not run.over:
-            # Over many hours each question may take as long as the plan; `planner whatif` asks it there.
-            ask = partial(solved, run=run, goal="value")
-            update["mode_choice"] = mode_choices(best.case, best.choice, plan.pools, study.catalog, ask)
+        if best.choice.value is not None and not run.over:
+            update |= _asked_beside(study, best, today, plan, run)
         if plan.api and not run.over:
             update["api"] = with_break_even(plan.api, best.case.question, run)
         return plan.model_copy(update=update)
+
+
+def _asked_beside(
+    study: Study, best: FleetAnswer, today: Today | None, plan: Plan, run: Run
+) -> dict[str, object]:
+    """What other modes, checkpoints and formats would cost.
+
+    Over many hours each question may take as long as the plan; `planner whatif` asks it there.
+    """
+    case, cost = best.case, plan.cost_usd_per_hour or 0.0
+    if case.question.periods > 1:
+        return {"checkpoints": tuple(checkpoints_taken(case, cost, plan.pools, study.catalog, None))}
+    ask = partial(solved, run=run, goal="value")
+    again = partial(_sixteen_bit_usd_per_h, study, case, today, run)
+    found: dict[str, object] = {
+        "mode_choice": mode_choices(case, best.choice, plan.pools, study.catalog, ask),
+        "checkpoints": tuple(checkpoints_taken(case, cost, plan.pools, study.catalog, again)),
+    }
+    if run.details and not run.over:
+        ask_variant = partial(_of_variant, study, {} if today is None else today.gpus, run)
+        found["formats"] = formats_tried(case, best.choice, study.catalog, ask_variant)
+    return found
+
+
+def _sixteen_bit_usd_per_h(
+    study: Study, case: FleetCase, today: Today | None, run: Run, workload: str, model: str | None
+) -> float | None:
+    """The cheapest plan with 16-bit weights of a workload; None where there is none, or no time to find it.
+
+    Where the model itself has them among its formats, nothing is evaluated again.
+    """
+    problem = case.problem if model is None else original(case.problem, workload, model)
+    granted = Granted(weight_bits={workload: SIXTEEN})
+    try:
+        other = pose(study, problem, {} if today is None else today.gpus, granted)
+        choice = solved(other.question, run.part(2), "value")
+    except (InputError, StoppedError):
+        return None
+    return None if choice.value is None else float(choice.cost_usd)
 
 
 def posed_settings(
@@ -164,6 +203,14 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
     if case.classes:
         case, choice = settled(case, ask)
     return settled_sizes(case, ask, choice)
+
+
+def _of_variant(
+    study: Study, today_gpus: Mapping[str, int], run: Run, problem: Problem
+) -> tuple[FleetCase, FleetChoice]:
+    """The optimal value of a problem whose tiers are settled."""
+    case = pose(study, problem, today_gpus)
+    return settled(case, partial(solved, run=run, goal="value"))
 
 
 def together(answers: Sequence[FleetAnswer]) -> FleetAnswer:

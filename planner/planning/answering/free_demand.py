@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from planner.candidates.demand import spares
 from planner.errors import Fault, InputError
 from planner.explain.bought_alone import cheapest_purchase, gpus_of, replicas_of_server
 from planner.explain.over_limits import least_amount
+from planner.numbers import as_decimal_below
 from planner.planning.posing.shape import needs_hours_or_places
 from planner.schema.choice import Option, PoolDemand
+from planner.schema.demand import Demand
 from planner.schema.fleet import FleetProblem, Host
-from planner.schema.problem import Demand, Problem
+from planner.schema.problem import Problem
 
-_DOWN = Context(prec=15, rounding=ROUND_FLOOR)
 _ONE = Decimal(1)
 
 
@@ -79,7 +80,7 @@ def at_best_rate(problem: Problem, question: FleetProblem) -> Problem | None:
     workload = problem.workloads[0]
     headroom = Fraction(problem.fleet.headroom_of(workload).capacity)
     rate = best[2] / (1 + headroom)
-    peak = _DOWN.divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    peak = as_decimal_below(rate)
     stated = Demand(peak_rps=peak, burstiness=workload.demand.burstiness)
     return problem.model_copy(update={"workloads": (workload.model_copy(update={"demand": stated}),)})
 

@@ -18,7 +18,7 @@ from planner.schema.apart import ModeChoice
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Objective, Way
 from planner.schema.fleet import FleetChoice, FleetProblem
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 
 def mode_choices(

@@ -17,14 +17,22 @@ _LEAST_S = 0.5
 """For a search, even where reading and evaluating took all of the time."""
 
 
-def solved(question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0) -> FleetChoice:
-    """The answer under the limits of a run; ``part`` of the time that is left."""
+def solved(
+    question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0, *, brief: bool = False
+) -> FleetChoice:
+    """The answer under the limits of a run; ``part`` of the time that is left; ``brief`` as `solve_fleet`."""
     limit_s = None if run.left_s is None else max(run.left_s * part * _SEARCH_PART, _LEAST_S)
     if run.interrupted:
         return FleetChoice("unknown")
     try:
         return solve_fleet(
-            question, goal=goal, time_limit_s=limit_s, seed=run.seed, workers=run.workers, progress=told(run)
+            question,
+            goal=goal,
+            time_limit_s=limit_s,
+            seed=run.seed,
+            workers=run.workers,
+            progress=told(run),
+            brief=brief,
         )
     except SearchInterrupted as stopped:
         best: FleetChoice = run.best_of(stopped)

@@ -9,7 +9,7 @@ from planner.planning.posing.fleet_case import FleetCase
 from planner.planning.run import Run
 from planner.schema.fleet import FleetDemand, FleetProblem
 from planner.schema.fleet_plan import Shortage
-from planner.schema.problem import Workload
+from planner.schema.workload import Workload
 
 _STEPS = 10
 """Bisections: shares are known to a thousandth."""

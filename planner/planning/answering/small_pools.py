@@ -50,10 +50,11 @@ def settled_sizes(
         if not more:
             break
         factors = {at: max(more.get(at, _NONE), factors.get(at, _NONE)) for at in {**factors, **more}}
-        again = solve(_tightened(case.question, factors))
+        settled = _tightened(case.question, factors)
+        again = solve(settled)
         if not again.periods:
             return replace(case, warnings=(*case.warnings, *_lines(more))), choice
-        choice = again
+        case, choice = replace(case, settled=settled), again
     left = _short(case, choice)
     return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
 

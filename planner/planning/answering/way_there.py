@@ -8,7 +8,8 @@ from fractions import Fraction
 from planner.explain.migration import move
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.fleet_answers import Today
-from planner.schema.plan import Plan, Pool
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 
 _HOUR_S = 3600
 

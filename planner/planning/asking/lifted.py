@@ -10,9 +10,11 @@ from typing import Any
 from planner.numbers import as_decimal
 from planner.planning.asking.service_limits import reference_limit
 from planner.planning.posing.study import Granted
-from planner.schema.problem import Problem, Workload, WorkloadHeadroom
+from planner.schema.problem import Problem
 from planner.schema.reasons import Changes, NamedLimit
 from planner.schema.slo import METRICS
+from planner.schema.stated import WorkloadHeadroom
+from planner.schema.workload import Workload
 
 _QUALITY = "max-quality-loss"
 _ANY_MEMORY = 1000.0

@@ -15,6 +15,7 @@ from planner.schema.reasons import LimitKind, NamedLimit
 from planner.solver.serving_modes import barred_ways
 
 _ONE = Fraction(1)
+OWNED = "fleet.owned."
 
 
 def fleet_limits(
@@ -43,6 +44,13 @@ def fleet_limits(
         *_given(question, problem),
     ]
     return tuple(replace(limit, path=limit.path or paths.get(limit.id)) for limit in found)
+
+
+def given_name(limit: NamedLimit) -> str:
+    """The id of a limit among given facts: what is owned is told as such, not as a line of the market."""
+    path = limit.path or ""
+    gpu = path.removeprefix(OWNED)
+    return f"owned:{gpu}" if path.startswith(OWNED) else limit.id
 
 
 def _service(name: str) -> NamedLimit:

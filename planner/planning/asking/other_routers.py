@@ -6,8 +6,9 @@ from planner.planning.answering.fleet_plan import answer_fleet
 from planner.planning.posing.study import Study
 from planner.planning.run import Run
 from planner.schema.plan import Plan
-from planner.schema.problem import Problem, RouterChoice
+from planner.schema.problem import Problem
 from planner.schema.routing import RouterCost, RoutingPolicy
+from planner.schema.stated import RouterChoice
 
 _ASKED: tuple[RoutingPolicy, ...] = ("random", "least-loaded", "shared-queue")
 """From the one that looks at nothing to the one that no router can beat."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner import numbers
+from planner.explain.conflict_context import conflict_context
 from planner.explain.conflicts import minimal_conflicts
 from planner.explain.oracle import Oracle
 from planner.explain.prices import prices
 from planner.explain.relaxations import relaxations
+from planner.planning.asking.limits import given_name
 from planner.planning.run import Run
-from planner.schema.plan import Plan, Price
+from planner.schema.limits_told import Price
+from planner.schema.plan import Plan
 from planner.schema.reasons import Asker, NamedLimit
 
 _GIVEN = (
@@ -54,11 +57,13 @@ def fleet_reasons(limits: Iterable[NamedLimit], asker: Asker, plan: Plan, run: R
 def _stuck(oracle: Oracle, plan: Plan, run: Run) -> Plan:
     with run.step("conflicts", "finding what stands in the way"):
         conflicts = minimal_conflicts(oracle)
+        beside = conflict_context(oracle, conflicts)
     with run.step("relaxations", "finding the smallest ways out"):
         ways = relaxations(oracle, conflicts)
     update: dict[str, object] = {
         "conflicts": conflicts.sets,
         "conflicts_complete": conflicts.complete,
+        "conflict_context": tuple(tuple(map(given_name, facts)) for facts in beside),
         "relaxations": ways,
     }
     if conflicts.given:

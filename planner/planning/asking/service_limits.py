@@ -10,10 +10,11 @@ from planner.constraints.registry import CANDIDATE_CONSTRAINTS
 from planner.planning.posing.study import Posed, Study
 from planner.planning.workload.case import Case
 from planner.schema.candidates import Candidates
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
 from planner.schema.reasons import NamedLimit
 from planner.schema.slo import METRICS, Slo
 from planner.schema.workers import WorkerRow, WorkerTable
+from planner.schema.workload import Workload
 from planner.steptime.quality import quality_losses
 
 _TITLES = {constraint.id: constraint.title for constraint in CANDIDATE_CONSTRAINTS}

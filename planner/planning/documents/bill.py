@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner import numbers
-from planner.constraints.fleet_check import bill
+from planner.constraints.fleet_check import bill, starts_usd
 from planner.planning.documents.pools import FleetPool
 from planner.planning.documents.routing import routes
 from planner.planning.posing.tokens import MILLION
-from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.choice import Option
+from planner.schema.fleet import FleetChoice, FleetProblem, Line
 from planner.schema.fleet_plan import ApiTaken, Order, PeriodTaken, SupplyTaken, UtilizationTrap
 
 _HOUR_S = 3600
@@ -77,14 +78,28 @@ def orders(problem: FleetProblem, choice: FleetChoice) -> tuple[Order, ...]:
     """What to order and give back around the cyclic day, and how long before."""
     if problem.periods == 1:
         return ()
+    options = {option.id: option for option in problem.options}
     found = []
     for t, period in enumerate(choice.periods):
         for line in problem.lines:
             more = period.bought.get(line.id, 0) - choice.periods[t - 1].bought.get(line.id, 0)
             if more:
-                lead_s = float(line.lead_h * _HOUR_S) if more > 0 else 0.0
+                lead_h = line.lead_h + _longest_start_h(problem, choice, options, line, t)
+                lead_s = float(lead_h * _HOUR_S) if more > 0 else 0.0
                 found.append(Order(period=t, line=line.id, gpus=more, lead_s=lead_s))
     return tuple(found)
+
+
+def _longest_start_h(
+    problem: FleetProblem, choice: FleetChoice, options: Mapping[str, Option], line: Line, t: int
+) -> Fraction:
+    """Of the replicas that start on a line in a period: they are there before it."""
+    mine = (
+        options[name].start_h
+        for name, site in starts_usd(problem, choice.periods, t)
+        if (options[name].supply, site) == (line.host, line.site)
+    )
+    return max(mine, default=_NONE)
 
 
 def api_taken(problem: FleetProblem, choice: FleetChoice) -> tuple[ApiTaken, ...]:

@@ -15,8 +15,8 @@ from planner.planning.documents.resizing import Layout, capacity_ratios, layouts
 from planner.planning.posing.fleet_case import FleetCase
 from planner.planning.workload.resized import Sizing, serving_ratios
 from planner.schema.catalog import Calibration
+from planner.schema.compared import RunnerUp
 from planner.schema.fleet import FleetChoice
-from planner.schema.plan import RunnerUp
 from planner.schema.safety import CostError
 
 FASTER, SLOWER = (Sizing(NormalDist().cdf(z_score)) for z_score in (-1.0, 1.0))

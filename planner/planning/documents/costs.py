@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from planner.constraints.fleet_check import bill
+from planner.constraints.fleet_check import bill, starts_usd
 from planner.planning.documents.bill import api_usd
 from planner.planning.documents.pools import FleetPool
 from planner.schema.fleet import FleetChoice, FleetProblem, Line
@@ -77,8 +77,13 @@ def _by_line(problem: FleetProblem, choice: FleetChoice) -> dict[str, Fraction]:
 
 
 def _starts(problem: FleetProblem, choice: FleetChoice) -> dict[str, Fraction]:
-    """Charges of starting GPUs by line: those of the lines that grew, in proportion."""
+    """Charges of starting GPUs by line, those of lines that grew, in proportion; of replicas by theirs."""
     found: dict[str, Fraction] = defaultdict(Fraction)
+    options = {option.id: option.supply for option in problem.options}
+    stands = {(line.host, line.site): line.id for line in problem.lines}
+    for t in range(problem.periods):
+        for (name, site), usd in starts_usd(problem, choice.periods, t).items():
+            found[stands[options[name], site]] += usd
     for start in problem.starts:
         for t, period in enumerate(choice.periods):
             before = choice.periods[t - 1].bought

@@ -9,10 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from planner.commands.registry import with_commands
 from planner.constraints.fleet_check import bill
 from planner.explain.ratio_steps import prefill_decode_steps
 from planner.explain.survival import survival
-from planner.loaders.named_files import texts
+from planner.loaders.named_files import revisions, texts
 from planner.performance.sizing import workload_sizing
 from planner.planning.documents.bill import api_taken, orders, periods_taken, supply_taken, trap
 from planner.planning.documents.busiest import hours_to_lose
@@ -41,7 +42,9 @@ from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice
 from planner.schema.fleet_plan import Costs
-from planner.schema.plan import ConstraintState, Guardrails, Inputs, Objective, Plan, Pool, Provenance, Route
+from planner.schema.limits_told import ConstraintState
+from planner.schema.plan import Guardrails, Inputs, Objective, Plan, Provenance, Route
+from planner.schema.pool import Pool
 from planner.schema.problem import Problem
 from planner.schema.reuse_state import SessionsTaken
 from planner.schema.sizing import WorkloadSizing
@@ -70,7 +73,7 @@ def fleet_document(
         parts["warnings"] = (*case.warnings, *fleet_warnings(case, choice, (), ()))
         if choice.status == "infeasible":
             parts["gpu_types"] = gpu_types(case, catalog)
-    return Plan(
+    plan = Plan(
         problem=asked.name,
         inputs=inputs(asked, catalog, folder),
         status=choice.status,
@@ -90,6 +93,10 @@ def fleet_document(
         ),
         **parts,
     )
+    if case.posed is None:
+        return plan
+    models = {name: item.model for name, item in case.posed.cases.items()}
+    return with_commands(plan, asked, models, catalog)
 
 
 def inputs(problem: Problem, catalog: Catalog, folder: Path) -> Inputs:
@@ -98,6 +105,7 @@ def inputs(problem: Problem, catalog: Catalog, folder: Path) -> Inputs:
     return Inputs(
         problem=values,
         files=texts(values, folder),
+        revisions=revisions(values),
         catalog=catalog.sha256,
         calibration=catalog.calibration_sha256,
     )
@@ -124,6 +132,9 @@ def _per_hour(case: FleetCase, choice: FleetChoice) -> float | None:
 def _objective(case: FleetCase, choice: FleetChoice) -> Objective:
     value, bound = choice.value, choice.lower_bound
     name = case.problem.objective
+    if name == "throughput":
+        carried = None if value is None else float(sum(case.peaks_rps.values(), Fraction(0)))
+        return Objective(name=name, value=carried, lower_bound=carried, gap=None)
     tokens = tokens_per_h(case, with_input=False)
     if name == "cost_per_token" and tokens:
         factor = Fraction(MILLION) / Fraction(tokens) / case.question.periods

@@ -9,7 +9,7 @@ import numpy as np
 from planner.performance.efficiency import Operation, efficiency
 from planner.planning.documents.pool_document import PoolCase
 from planner.schema.efficiency import Efficiency
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 
 def with_efficiency(

@@ -13,8 +13,9 @@ from planner.explain.why_not import why_not
 from planner.planning.documents.chosen import Chosen, chosen_of
 from planner.planning.posing.fleet_case import FleetCase
 from planner.schema.catalog_index import Catalog
+from planner.schema.compared import GpuType, WhyNot
 from planner.schema.fleet_plan import SupplyTaken
-from planner.schema.plan import GpuType, Pool, WhyNot
+from planner.schema.pool import Pool
 
 _STOPS = {"memory": "vram"}
 """Words for what limits a replica, where the constraint has another name."""
@@ -59,7 +60,7 @@ def _chosen(name: str, pools: Sequence[Pool], supply: Sequence[SupplyTaken]) -> 
         layout=listing([f"{pool.replicas} × {_described(pool)}" for pool in pools]),
         cost_usd_per_hour=sum(item.usd for item in supply),
         bound="exact",
-        stopped_by=next((_stop(pool.limited_by, pool.workload) for pool in pools if pool.limited_by), None),
+        stopped_by=next((stop_id(pool.limited_by, pool.workload) for pool in pools if pool.limited_by), None),
         provider=most.provider,
         place=most.region,
         why="its part of the plan",
@@ -138,7 +139,7 @@ class _Table:
         assert posed is not None
         _, placed = posed.found[option.anywhere]
         word = self.chosen.part(placed).evaluation.capacities.limited_by[placed.configuration]
-        return _stop(word, option.workload) if word else None
+        return stop_id(word, option.workload) if word else None
 
     def _not_sold(self, name: str, accelerator: str) -> GpuType:
         """Left out by the problem, or without a price."""
@@ -172,7 +173,7 @@ class _Table:
         return GpuType(gpu=name, status="no-price", why=why)
 
 
-def _stop(limited_by: str, workload: str) -> str:
+def stop_id(limited_by: str, workload: str) -> str:
     """``ttft:chat``: the constraint that keeps a replica from carrying more."""
     word = limited_by.partition(":")[0]
     return f"{_STOPS.get(word, word)}:{workload}"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from planner.planning.workload.case import Case
-from planner.schema.plan import Guardrails, Pool, SharedGuardrails
+from planner.schema.plan import Guardrails, SharedGuardrails
+from planner.schema.pool import Pool
 
 
 def guardrails(case: Case, pools: Sequence[Pool]) -> Guardrails:

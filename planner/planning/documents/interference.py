@@ -15,7 +15,7 @@ from planner.planning.documents.pool_document import PoolCase
 from planner.planning.workload.case import Evaluated
 from planner.schema.choice import Way
 from planner.schema.configuration import Configuration
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 from planner.schema.traffic import Traffic
 
 Gaps = Callable[[str], tuple[float, float]]

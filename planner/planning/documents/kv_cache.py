@@ -7,7 +7,7 @@ import math
 from planner.performance.memory_fit import MemoryFit
 from planner.performance.preemption import overflow_fraction
 from planner.planning.workload.case import Evaluated
-from planner.schema.plan import KvCache
+from planner.schema.pool import KvCache
 
 
 def kv_cache_document(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.constraints.registry import admitted, verdicts
 from planner.explain.why_not import why_not
 from planner.planning.documents.chosen import Chosen
-from planner.schema.plan import WhyNot
+from planner.schema.compared import WhyNot
 
 
 def left_out(chosen: Chosen) -> tuple[WhyNot, ...]:

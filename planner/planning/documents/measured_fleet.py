@@ -9,7 +9,8 @@ from planner.planning.documents.measured_limits import table_states
 from planner.planning.documents.measured_pools import Used, pool_document
 from planner.planning.documents.pools import FleetPool
 from planner.planning.posing.fleet_case import FleetCase
-from planner.schema.plan import ConstraintState, Pool
+from planner.schema.limits_told import ConstraintState
+from planner.schema.pool import Pool
 
 
 def measured_pools(case: FleetCase, pools: Sequence[FleetPool]) -> tuple[Pool, ...]:

@@ -12,7 +12,7 @@ from planner.constraints.plan.registry import BY_KIND
 from planner.performance.measured_view import seconds
 from planner.planning.documents.measured_pools import Used, workload_of
 from planner.planning.documents.service_slack import limit_state
-from planner.schema.plan import ConstraintState, Removal
+from planner.schema.limits_told import ConstraintState, Removal
 from planner.schema.problem import Problem
 from planner.schema.workers import MeasuredCase, WorkerRow
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from planner.performance.measured_view import seconds
 from planner.schema.choice import Option, PoolDemand
-from planner.schema.plan import Pool, Statistic
-from planner.schema.problem import Problem, Workload
+from planner.schema.pool import Pool, Statistic
+from planner.schema.problem import Problem
 from planner.schema.slo import Slo
 from planner.schema.workers import WorkerRow
+from planner.schema.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,9 @@ from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.left_out import left_out
 from planner.planning.posing.fleet_case import FleetCase
 from planner.planning.posing.study import Study
+from planner.schema.compared import RunnerUp, WhyNot
 from planner.schema.fleet import FleetChoice, Line
-from planner.schema.plan import Removal, RunnerUp, WhyNot
+from planner.schema.limits_told import Removal
 
 
 def next_best(case: FleetCase, choice: FleetChoice) -> tuple[RunnerUp, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from planner import numbers
 from planner.physics import moe, parallelism
 from planner.schema.configuration import Configuration
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 from planner.schema.traffic import Traffic
 from planner.steptime.quality import cache_losses, weights_losses
 

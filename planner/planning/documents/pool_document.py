@@ -12,9 +12,8 @@ import numpy as np
 from planner.candidates.options import Placed
 from planner.performance.at_load import at_load
 from planner.performance.distance import LoadPoint
-from planner.performance.evaluate import row_fit
 from planner.performance.kv_ways import fetching
-from planner.performance.memory_fit import Fill, MemoryFit
+from planner.performance.memory_fit import MemoryFit
 from planner.performance.open_load import Load
 from planner.performance.outside import outside_measured
 from planner.performance.replica import cold_start_seconds, load_point, replicas
@@ -24,11 +23,12 @@ from planner.physics import speculation
 from planner.planning.documents.kv_cache import kv_cache_document
 from planner.planning.documents.reuse import pool_reuse
 from planner.planning.workload.case import Evaluated
+from planner.planning.workload.starting import fit_in_role
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Storage
 from planner.schema.choice import Option, Role
 from planner.schema.configuration import Configuration
-from planner.schema.plan import Bound, Memory, Pool, PoolRouting, Statistic
+from planner.schema.pool import Bound, Memory, Pool, PoolRouting, Statistic
 from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.schema.speculation import DraftsTaken
 from planner.steptime.memory import MemoryAccount
@@ -205,11 +205,7 @@ def told_share(part: Evaluated, item: Configuration) -> float:
 
 def fit_of(pool: PoolCase) -> MemoryFit:
     """Memory of all candidates of a workload in the role of a pool, each told its planned batch."""
-    part, case, found = pool.evaluated, pool.evaluated.case, pool.evaluated.evaluation
-    fill = case.fill if pool.placed.role != "prefill" else Fill(case.policy.kv_overflow_fraction)
-    share, planned = case.policy.prefix_cache_share, found.capacities.max_batch
-    headroom = case.memory_headroom_fraction
-    return row_fit(part.specs, found.traffic, headroom, share, fill, found.variants, planned)
+    return fit_in_role(pool.evaluated, pool.placed.role)
 
 
 def latency_document(load: Load, index: int) -> dict[str, Statistic]:

@@ -10,7 +10,7 @@ from planner.planning.documents.chosen import Chosen
 from planner.planning.documents.option_warnings import artifacts, option_remarks
 from planner.planning.documents.reuse import remarks as reuse_remarks
 from planner.planning.workload.case import Case
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 
 def pool_warnings(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.schema.choice import Option
-from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Site
+from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, PeriodChoice, Site
 
 _ROLES = ("serve", "prefill", "decode")
 _NONE = Fraction(0)
@@ -79,14 +79,15 @@ def fleet_pools(problem: FleetProblem, choice: FleetChoice, order: Sequence[str]
     options = {option.id: option for option in problem.options}
     demands = {demand.pool: demand for demand in problem.demands}
     hosts = {host.id: host for host in problem.hosts}
-    used = sorted({place for period in choice.periods for place in period.counts})
+    counted = [_by_place(period) for period in choice.periods]
+    used = sorted({place for period in counted for place in period})
     prices = _prices(problem, choice, options)
     places = {name: position for position, name in enumerate(order)}
     used.sort(
         key=lambda place: (
             places[options[place[0]].workload],
             _ROLES.index(options[place[0]].role),
-            -sum(period.counts.get(place, 0) for period in choice.periods),
+            -sum(period.get(place, 0) for period in counted),
             place,
         )
     )
@@ -94,7 +95,7 @@ def fleet_pools(problem: FleetProblem, choice: FleetChoice, order: Sequence[str]
     pools = []
     for place in used:
         option, site = options[place[0]], place[1]
-        counts = tuple(period.counts.get(place, 0) for period in choice.periods)
+        counts = tuple(period.get(place, 0) for period in counted)
         numbers[option.pool] += 1
         pools.append(
             FleetPool(
@@ -112,12 +113,21 @@ def fleet_pools(problem: FleetProblem, choice: FleetChoice, order: Sequence[str]
     return tuple(pools)
 
 
+def _by_place(period: PeriodChoice) -> dict[tuple[str, Site], int]:
+    """Replicas by option and place, whatever line they stand on."""
+    found: dict[tuple[str, Site], int] = defaultdict(int)
+    for (option, site), count in period.counts.items():
+        found[option, site.place] += count
+    return found
+
+
 def _shares(choice: FleetChoice, place: tuple[str, Site]) -> tuple[Mapping[str, Fraction], ...]:
     """Shares of an option, divided among its sites by replicas."""
     found = []
     for period in choice.periods:
         everywhere = sum(n for (option, _), n in period.counts.items() if option == place[0])
-        part = Fraction(period.counts.get(place, 0), everywhere) if everywhere else _NONE
+        here = sum(n for (option, site), n in period.counts.items() if (option, site.place) == place)
+        part = Fraction(here, everywhere) if everywhere else _NONE
         found.append(
             {s.bucket: s.share * part for s in period.shares if s.option == place[0] and part and s.share}
         )
@@ -140,8 +150,9 @@ def _prices(
             taken = Fraction(hosts[option.supply].room_gpus(option) * count)
             room[option.supply, place[1]] += taken
             mine[place] += taken
-    return {
-        place: paid[options[place[0]].supply, place[1]] * (taken / room[options[place[0]].supply, place[1]])
-        for place, taken in mine.items()
-        if taken
-    }
+    found: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
+    for (name, site), taken in mine.items():
+        if taken:
+            stand = (options[name].supply, site)
+            found[name, site.place] += paid[stand] * (taken / room[stand])
+    return found

@@ -12,9 +12,9 @@ from planner.planning.documents.pool_document import PoolCase, pool_document
 from planner.planning.documents.pools import FleetPool, replicas_like
 from planner.planning.documents.prefill_decode_pools import apart_documents
 from planner.planning.posing.fleet_case import FleetCase
-from planner.schema.catalog import Storage
+from planner.planning.workload.starting import storage_of
 from planner.schema.catalog_index import Catalog
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 _NONE = Fraction(0)
 
@@ -100,7 +100,7 @@ def _pool_case(
         placed=placed,
         evaluated=part,
         lot=chosen.lots[placed.lot],
-        storage=_storage(part.case.workload.storage, catalog),
+        storage=storage_of(part.case.workload.storage, catalog),
         replicas=pool.counts[period],
         share=carried / whole if whole else _NONE,
         usd_per_h=pool.usd_per_h,
@@ -109,9 +109,3 @@ def _pool_case(
         mixed_rps=mixed,
         pool_replicas=pool_replicas,
     )
-
-
-def _storage(named: str | None, catalog: Catalog) -> Storage:
-    found = catalog.storage(named or "local-nvme")
-    assert found is not None, "the loader checks names of storages"
-    return found

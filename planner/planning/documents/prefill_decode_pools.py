@@ -11,7 +11,7 @@ from planner.performance.apart_load import ApartLoad, Worker, apart_load
 from planner.performance.pair import Pair
 from planner.performance.split import Split
 from planner.planning.documents.pool_document import PoolCase, described
-from planner.schema.plan import Bound, Pool, Statistic
+from planner.schema.pool import Bound, Pool, Statistic
 from planner.schema.slo import SHOWN_STATISTICS
 from planner.steptime.step import step_time_s
 

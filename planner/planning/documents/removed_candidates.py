@@ -19,7 +19,7 @@ from planner.planning.workload.case import Case, Evaluated
 from planner.schema.candidates import FloatArray, Lot
 from planner.schema.fleet import FleetProblem
 from planner.schema.limit_rows import LimitRow
-from planner.schema.plan import Removal
+from planner.schema.limits_told import Removal
 from planner.schema.rules import PlanningRule
 
 

@@ -16,7 +16,7 @@ from planner.planning.workload.case import Case
 from planner.planning.workload.resized import Need, Sizing, serving_ratios, side_ratio
 from planner.schema.catalog import Calibration
 from planner.schema.fleet import FleetChoice, Site
-from planner.schema.problem import Fleet
+from planner.schema.hardware import Fleet
 
 _NONE = Fraction(0)
 
@@ -110,14 +110,14 @@ def _gpus(item: PoolCase) -> int:
 
 
 def _usd_per_gpu_h(case: FleetCase, choice: FleetChoice) -> dict[tuple[str, Site], Fraction]:
-    """By host and site: what the plan pays for an hour of a GPU, over all periods and lines there."""
+    """By host and place: what the plan pays for an hour of a GPU, over all periods and lines there."""
     usd: dict[tuple[str, Site], Fraction] = defaultdict(Fraction)
     gpus: dict[tuple[str, Site], int] = defaultdict(int)
     for period in choice.periods:
         for line in case.question.lines:
             count = period.bought.get(line.id, 0)
-            usd[line.host, line.site] += line.usd_per_gpu_h * count
-            gpus[line.host, line.site] += count
+            usd[line.host, line.site.place] += line.usd_per_gpu_h * count
+            gpus[line.host, line.site.place] += count
     return {place: usd[place] / count for place, count in gpus.items() if count}
 
 

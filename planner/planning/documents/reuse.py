@@ -14,7 +14,7 @@ from planner.performance.reuse import whole_blocks
 from planner.performance.traffic import Trimmed
 from planner.planning.workload.case import Case, Evaluated
 from planner.schema.choice import Option
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 from planner.schema.reuse_state import PoolReuse, SessionsTaken
 from planner.steptime.memory import copy_bytes, sequence_bytes, spared_bytes
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from planner.planning.documents.pool_document import PoolCase, fit_of
 from planner.planning.workload.case import Case
-from planner.schema.plan import ConstraintState, Pool
+from planner.schema.limits_told import ConstraintState
+from planner.schema.pool import Pool
 from planner.schema.slo import METRICS
 from planner.steptime.quality import quality_losses
 

@@ -12,7 +12,7 @@ from planner.constraints.plan.usage import Usage
 from planner.planning.documents.service_slack import limit_state
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import LimitRow
-from planner.schema.plan import ConstraintState
+from planner.schema.limits_told import ConstraintState
 
 
 def fleet_states(problem: FleetProblem, choice: FleetChoice) -> list[ConstraintState]:

@@ -12,7 +12,7 @@ from planner.planning.documents.pool_warnings import not_considered, pool_warnin
 from planner.planning.documents.pools import FleetPool
 from planner.planning.posing.fleet_case import FleetCase
 from planner.schema.fleet import FleetChoice, FleetProblem
-from planner.schema.plan import Pool
+from planner.schema.pool import Pool
 
 
 def fleet_warnings(
@@ -32,6 +32,7 @@ def fleet_warnings(
             more = pool_warnings(posed.cases, mine, chosen_of(posed), stated) if mine else []
             lines += [line for line in more if line not in lines]
     lines += [text for text in (busiest.remark(choice),) if text]
+    lines += _mixed(case.question, choice)
     lines += _idle(case.question, choice)
     lines += _leads(case.question, choice)
     lines += _unpaid(case, choice)
@@ -43,6 +44,17 @@ def _cut(choice: FleetChoice) -> Iterator[str]:
     if choice.status == "feasible":
         yield "the search was stopped before the proof: another run may give another plan of this quality"
     yield from choice.trouble
+
+
+def _mixed(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:
+    """What several places for one workload would save, where one is the limit."""
+    if choice.mixed_value is not None and choice.value and problem.limits.objective == "cost":
+        saved = choice.value - choice.mixed_value
+        share = numbers.share(float(saved / choice.value))
+        yield (
+            f"every workload is with one provider in one region: mixing places would save {share} "
+            f"({numbers.usd(float(saved / problem.periods))}/h, fleet.mix_places: true)"
+        )
 
 
 def _idle(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:

@@ -12,7 +12,8 @@ from planner.errors import input_error
 from planner.schema.candidates import Lot
 from planner.schema.catalog import Accelerator, Engine
 from planner.schema.choice import Limits, Objective, PoolDemand, Role
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
+from planner.schema.workload import Workload
 
 
 def pool_demand(

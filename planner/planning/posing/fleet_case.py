@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from planner.candidates.measured import measured_case
-from planner.loaders.named_files import place
-from planner.loaders.traces import read_trace
+from planner.loaders.traces import named_trace
 from planner.performance.measured_view import ONE_BUCKET, shares_of
 from planner.planning.posing.hours import arriving_rps, periods_of, with_rates
 from planner.planning.posing.length_class import LengthClasses
@@ -16,14 +15,16 @@ from planner.planning.posing.length_classes import by_class
 from planner.planning.posing.links import by_place, links_of, measured_over_link, over_link
 from planner.planning.posing.market import shadow
 from planner.planning.posing.question import fleet_question
+from planner.planning.posing.starting import starts_are_paid, with_starts
 from planner.planning.posing.study import NOTHING, Granted, Posed, Study
 from planner.planning.posing.suppliers import apis_of
 from planner.planning.posing.tokens import RequestTokens, at_one_rps, stated_tokens
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import ChoiceProblem, Option
 from planner.schema.fleet import FleetProblem, Site
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
 from planner.schema.workers import MeasuredCase, WorkerTable
+from planner.schema.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,8 @@ class FleetCase:
     """By workload and configuration the factor by which rates are lowered where length classes mix."""
     linked: Mapping[str, Posed] = field(default_factory=dict)
     """Behind predicted options that work over a link between places, by the name of both."""
+    settled: FleetProblem | None = None
+    """The question with more demand in hours in which small pools carry less, where that was answered."""
     alone: frozenset[str] = frozenset()
     """Workloads whose pools serve one length class each."""
 
@@ -91,6 +94,11 @@ def predicted_fleet(
     slices = {lot.id: (lot.whole, lot.slices) for lot in posed.lots if lot.slices > 1}
     arriving = _arriving(problem, written)
     linked = [study.pose(over_link(rated, link), granted) for link in links_of(problem)]
+    if starts_are_paid(problem):
+        posed, linked = (
+            with_starts(posed, study.catalog),
+            [with_starts(one, study.catalog) for one in linked],
+        )
     question = _question(
         study.catalog, problem, posed.question, peaks, carried, tokens, places, today_gpus, slices, arriving,
         [one.question for one in linked],
@@ -124,7 +132,7 @@ def measured_fleet(
     tokens: dict[str, Mapping[str, RequestTokens] | None] = {}
     for workload in problem.workloads:
         named = workload.lengths.trace if workload.lengths is not None else None
-        trace = read_trace(place(study.folder, named)) if named is not None else None
+        trace = named_trace(named, study.folder) if named is not None else None
         tokens[workload.name] = stated_tokens(workload, shares_of(table, workload), trace)
 
     def written(workload: Workload) -> float | None:
@@ -205,6 +213,7 @@ def _question(
     linked: Sequence[ChoiceProblem] = (),
 ) -> FleetProblem:
     found = fleet_question(
-        catalog, problem, question, peaks_rps, places, (), today_gpus, slices, arriving, linked
-    )
+        catalog, problem, question, peaks_rps, places, (), today_gpus, slices, arriving, linked,
+        paid_starts=starts_are_paid(problem),
+    )  # fmt: skip
     return replace(found, apis=apis_of(catalog, problem, found.demands, carried, tokens))

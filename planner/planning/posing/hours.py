@@ -9,7 +9,8 @@ from fractions import Fraction
 from planner.errors import input_error
 from planner.numbers import as_decimal
 from planner.schema.fleet import Deferrable
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
+from planner.schema.workload import Workload
 
 SECONDS_PER_DAY = 86_400
 _HOUR_S = 3600

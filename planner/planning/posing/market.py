@@ -11,7 +11,8 @@ from fractions import Fraction
 from planner.schema.catalog import Accelerator
 from planner.schema.choice import ChoiceProblem, Option, Supply
 from planner.schema.fleet import Host, Line, Site, StartCharge
-from planner.schema.problem import Fleet, Problem
+from planner.schema.hardware import Fleet
+from planner.schema.problem import Problem
 from planner.schema.supply import Budgets, SupplyLine
 
 _STARTED = ("on_demand", "spot")
@@ -24,7 +25,7 @@ def shadow(problem: Problem) -> Problem:
     What an option costs is decided by the lines; the price here only says that there is one.
     """
     fleet = problem.fleet
-    update: dict[str, object] = {"supply": None, "max_changes": None, "start_cost": Decimal(0)}
+    update: dict[str, object] = {"supply": None, "max_changes": None, "start_cost": None}
     named = {line.gpu: line.price_usd_per_gpu_h for line in reversed(fleet.supply or ())}
     if problem.worker_files:
         named = dict.fromkeys(fleet.owned, Decimal(0)) | dict(fleet.prices or {}) | named

@@ -12,6 +12,7 @@ from planner.errors import Fault, InputError
 from planner.planning.posing.hours import deferrable, factors, periods_of
 from planner.planning.posing.market import hosts_of, lines_of, starts_of, supply_of
 from planner.planning.posing.places import Linked, at_their_places
+from planner.planning.posing.starting import on_lines
 from planner.schema.catalog_index import Catalog, folded
 from planner.schema.choice import ChoiceProblem, PoolDemand, Spares
 from planner.schema.fleet import (
@@ -23,7 +24,8 @@ from planner.schema.fleet import (
     Line,
     Site,
 )
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
+from planner.schema.workload import Workload
 from planner.solver.cp.supports import shares_servers
 
 
@@ -38,6 +40,8 @@ def fleet_question(
     slices: Mapping[str, tuple[str, int]] | None = None,
     arriving_rps: Mapping[str, Fraction] | None = None,
     linked: Sequence[ChoiceProblem] = (),
+    *,
+    paid_starts: bool = False,
 ) -> FleetProblem:
     """The fleet's question.
 
@@ -52,6 +56,7 @@ def fleet_question(
         slices: of supplies that are slices, the supply of the whole GPUs and how many slices one holds.
         arriving_rps: exact mean rate of work that may wait, by workload; absent: the rate of ``peaks_rps``.
         linked: the question again for each link between places, with every hand-over at its speed.
+        paid_starts: replicas are paid from their start on, so each stands on one line.
 
     Raises:
         InputError: zones or providers that may be lost, and a supply that names none; a limit that cannot be
@@ -61,6 +66,7 @@ def fleet_question(
     hosts, options = hosts_of(question, slices or {})
     supply = supply_of(problem.fleet, catalog.accelerator)
     lines = lines_of(problem.fleet, supply, question, hosts, places)
+    lines = on_lines(lines) if paid_starts else lines
     by_name = {workload.name: workload for workload in problem.workloads}
     means_rps = {**peaks_rps, **(arriving_rps or {})}
     demands = tuple(
@@ -77,7 +83,7 @@ def fleet_question(
     limits, changes = question.limits, None
     if problem.fleet.max_changes is not None:
         changes = Changes(dict(today_gpus or {}), problem.fleet.max_changes)
-    stated = Stated(problem, lines, limits.stock_gpus, catalog)
+    stated = Stated(problem, lines, limits.stock_gpus, catalog, frozenset(places))
     found = FleetProblem(
         periods=periods,
         options=options,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from planner.schema.problem import Problem, Redundancy, Workload
+from planner.schema.problem import Problem
+from planner.schema.stated import Redundancy
 from planner.schema.supply import Budgets
+from planner.schema.workload import Workload
 
 
 def needs_hours_or_places(problem: Problem) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +34,16 @@ from planner.schema.candidates import BoolArray, Lot
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import ChoiceProblem, Coupling, Option
 from planner.schema.evaluation import Evaluation
-from planner.schema.problem import Problem, Workload
+from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
+from planner.schema.workload import Workload
 
 _PARTS = ("api", "demand", "fleet", "objective", "redundancy", "start", "tier", "workload", "workloads")
 _NOT_PHYSICS = ("min_replicas", "redundancy")
 _RATES = ("peak_rps", "mean_rps", "hourly_rps")
+_AHEAD = 64.0
+"""Pools up to that ratio of loads are evaluated together: the largest sizes count for all beyond them, so it
+costs little more than one load."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class Granted:
     """Ids of rules, ``precision:W`` and ``context:W``."""
     memory_factor: Mapping[str, float] = field(default_factory=dict)
     """Times the memory of every GPU, by workload."""
+    weight_bits: Mapping[str, int] = field(default_factory=dict)
+    """Bits that weights must have at least, by workload: the one thing that is asked for, not lifted."""
 
     def of(self, workload: str) -> frozenset[str]:
         """The ids as the candidates of one workload know them."""
@@ -94,6 +102,7 @@ class Study:
         folder: Path,
         where: str = "problem",
         by_power: bool = False,
+        ahead: bool = False,
     ) -> None:
         """Nothing is computed yet.
 
@@ -103,14 +112,20 @@ class Study:
             folder: where the files lie that problems name.
             where: name of the problem in messages.
             by_power: plans are compared by their power, whatever the problem minimizes.
+            ahead: many loads are asked about, so what a replica carries in larger pools is computed at once.
         """
         self.catalog, self.rules, self.folder, self.where = catalog, tuple(rules), folder, where
-        self.by_power = by_power
+        self.by_power, self._ahead = by_power, ahead
         self._cases: dict[object, Case] = {}
         self._enumerated: dict[object, Enumerated] = {}
         self._selected: dict[object, Selected] = {}
         self._evaluated: dict[object, Evaluated] = {}
         self._apart: dict[object, Split | None] = {}
+
+    @cached_property
+    def for_many_loads(self) -> Study:
+        """The same for questions about one problem at many loads."""
+        return Study(self.catalog, self.rules, self.folder, self.where, self.by_power, ahead=True)
 
     def placed(self, problems: InputError) -> InputError:
         """The same faults; those that name a part of the problem name its file too."""
@@ -139,7 +154,8 @@ class Study:
                 found |= self._options(part, lots, problem, granted)
             if split is not None:
                 whole = self.takes_whole_servers(cases[name], problem, granted)
-                found |= options_apart(split, lots, self.active(problem), whole, granted.of(name))
+                least = granted.weight_bits.get(name, 0)
+                found |= options_apart(split, lots, self.active(problem), whole, granted.of(name), least)
         question = ChoiceProblem(
             options=tuple(option for option, _ in found.values()),
             supplies=supplies(lots),
@@ -227,13 +243,13 @@ class Study:
             key,
             tuple(case.limits_s.items()),
             str(case.workload.demand.burstiness),
-            case.need_rps,
+            self._need_rps(case),
             factor,
         )
         if full not in self._apart:
-            rules = self.active(problem)
-            part = with_shares(case, self._selected[key], factor)
-            self._apart[full] = split_evaluated(case, part, problem, rules, self.catalog, off, factor)
+            rules, sized = self.active(problem), replace(case, need_rps=self._need_rps(case))
+            part = with_shares(sized, self._selected[key], factor)
+            self._apart[full] = split_evaluated(sized, part, problem, rules, self.catalog, off, factor)
         known = self._apart[full]
         if known is None:
             return None
@@ -270,15 +286,22 @@ class Study:
             key,
             tuple(case.limits_s.items()),
             str(case.workload.demand.burstiness),
-            case.need_rps,
+            self._need_rps(case),
             factor,
         )
         if full not in self._evaluated:
-            part, rules = with_shares(case, self._selected[key], factor), self.active(problem)
-            self._evaluated[full] = evaluated(case, found, part, problem.search, rules, factor)
+            rules, sized = self.active(problem), replace(case, need_rps=self._need_rps(case))
+            part = with_shares(sized, self._selected[key], factor)
+            self._evaluated[full] = evaluated(sized, found, part, problem.search, rules, factor)
         known = self._evaluated[full]
         evaluation = replace(known.evaluation, workload=case.workload, limits_s=case.limits_s)
         return replace(known, case=case, evaluation=_in_pool(evaluation, case, problem))
+
+    def _need_rps(self, case: Case) -> float:
+        """The rate up to which pools are evaluated: that of the case, or the next power of `_AHEAD`."""
+        if not self._ahead or not 0.0 < case.need_rps < math.inf:
+            return case.need_rps
+        return float(_AHEAD ** math.ceil(math.log(case.need_rps, _AHEAD)))
 
     def _key(self, case: Case, problem: Problem, lots: Sequence[Lot], off: Collection[str]) -> object:
         """What the candidates of a workload depend on, rates, limits and prices aside."""
@@ -305,7 +328,9 @@ class Study:
         """Every option of a workload that no constraint excludes."""
         whole = self.takes_whole_servers(part.case, problem, granted)
         kept = spares(part.case.workload, problem.fleet)
-        return options(part.evaluation, lots, self.admitted(part, problem, granted), whole, spares=kept)
+        bits = granted.weight_bits.get(part.case.workload.name, 0)
+        mask = self.admitted(part, problem, granted) & part.evaluation.candidates.has_weight_bits(bits)
+        return options(part.evaluation, lots, mask, whole, spares=kept)
 
     def admitted(self, part: Evaluated, problem: Problem, granted: Granted = NOTHING) -> BoolArray:
         """Candidates of a workload that no constraint excludes, the lifted ones aside."""

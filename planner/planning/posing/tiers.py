@@ -6,18 +6,18 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from planner import numbers
 from planner.errors import Fault, InputError
-from planner.numbers import as_decimal
+from planner.planning.posing.demand_times import times
 from planner.planning.posing.engines import Engines, with_one_engine
+from planner.schema.demand import Demand
 from planner.schema.fleet_plan import TierStage
-from planner.schema.problem import Demand, Problem, Workload
+from planner.schema.problem import Problem
 from planner.schema.supply import Tier
+from planner.schema.workload import Workload
 
-_RATES = ("peak_rps", "mean_rps", "tokens_per_day", "requests_per_day")
 SINGLE = "no router"
 
 
@@ -123,7 +123,7 @@ def _total(problem: Problem, tier: Tier, faults: list[Fault]) -> Demand | None:
             )
         )
     if all(_proportional(tier, place, stages) for place in range(len(stages))):
-        return _scaled(first, 1 / (tier.stages[0].share or Decimal(1)))
+        return times(first, 1 / (tier.stages[0].share or Decimal(1)))
     return first
 
 
@@ -173,32 +173,12 @@ def _settled(problem: Problem, taken: Sequence[TierSetting], totals: dict[str, D
             if share == 0:
                 changed[workload.name] = None
                 continue
-            update: dict[str, Any] = {"demand": _scaled(total, share)}
+            update: dict[str, Any] = {"demand": times(total, share)}
             if item.tier.router_latency is not None and routed:
                 update["slo"] = _less(workload, item.tier.router_latency)
             changed[workload.name] = workload.model_copy(update=update)
     workloads = tuple(kept for w in problem.workloads if (kept := changed.get(w.name, w)) is not None)
     return problem.model_copy(update={"workloads": workloads, "tiers": ()})
-
-
-def _scaled(demand: Demand, share: Decimal) -> Demand:
-    update: dict[str, Any] = {
-        key: exact_product(value, share) for key in _RATES if (value := getattr(demand, key)) is not None
-    }
-    if demand.hourly_rps is not None:
-        update["hourly_rps"] = tuple(exact_product(rate, share) for rate in demand.hourly_rps)
-    if demand.sessions is not None:
-        sessions = demand.sessions
-        rates = {"per_hour": exact_product(sessions.per_hour, share)}
-        if sessions.mean_per_hour is not None:
-            rates["mean_per_hour"] = exact_product(sessions.mean_per_hour, share)
-        update["sessions"] = sessions.model_copy(update=rates)
-    return demand.model_copy(update=update)
-
-
-def exact_product(value: Decimal, share: Decimal) -> Decimal:
-    """A rate times a share, rounded up at the 15th digit."""
-    return as_decimal(Fraction(value) * Fraction(share))
 
 
 def _less(workload: Workload, latency_s: Decimal) -> Any:

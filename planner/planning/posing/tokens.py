@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from planner.performance.traffic import traffic
-from planner.schema.problem import Demand, Workload
+from planner.schema.demand import Demand
 from planner.schema.traces import TraceLengths
+from planner.schema.workload import Workload
 
 ONE = Decimal(1)
 HOURS_S = 3600

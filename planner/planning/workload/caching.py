@@ -20,8 +20,8 @@ from planner.performance.replica import replicas
 from planner.planning.workload.case import Case
 from planner.schema.candidates import BoolArray, Candidates, Column, IntArray
 from planner.schema.evaluation import Variants
-from planner.schema.problem import Search
 from planner.schema.rules import PlanningRule
+from planner.schema.search import Search
 from planner.steptime.specs import StepSpecs
 
 _WAITS = ("ttft", "e2e_")

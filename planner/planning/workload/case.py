@@ -14,8 +14,8 @@ import numpy as np
 from planner.candidates.demand import peak_and_mean_rps
 from planner.errors import input_error
 from planner.loaders.hf_config import read_checkpoint_bytes, read_hf_config
-from planner.loaders.named_files import place
-from planner.loaders.traces import read_trace
+from planner.loaders.named_files import model_place, place
+from planner.loaders.traces import named_trace
 from planner.performance.evaluate import latency_limits_s, load_policy
 from planner.performance.memory_fit import Fill
 from planner.performance.open_load import LoadPolicy
@@ -26,13 +26,16 @@ from planner.schema.catalog import Engine, Model
 from planner.schema.catalog_index import Catalog
 from planner.schema.evaluation import Evaluation
 from planner.schema.facts import ModelFacts
+from planner.schema.hardware import Fleet
 from planner.schema.lengths import Lengths
 from planner.schema.policy import Policy
-from planner.schema.problem import Fleet, Headroom, Problem, Workload
+from planner.schema.problem import Problem
 from planner.schema.routing import SCATTERING, RoutingPolicy
 from planner.schema.slo import Slo
-from planner.schema.traces import TraceLengths
+from planner.schema.stated import Headroom
+from planner.schema.traces import TraceLengths, TraceNamed
 from planner.schema.traffic import Traffic
+from planner.schema.workload import Workload
 from planner.steptime.checkpoint import with_checkpoint_note
 from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
@@ -108,9 +111,13 @@ def policy_of(catalog: Catalog) -> Policy:
 
 
 def find_model(name: str, folder: Path, catalog: Catalog) -> Model:
-    """A model of the catalog, or one read from a Hugging Face config.json."""
+    """A model of the catalog, or one read from a Hugging Face config.json, here or of the hub."""
     known = catalog.model(name)
-    return known if known is not None else read_model(place(folder, name), catalog)
+    if known is not None:
+        return known
+    path = model_place(folder, name)
+    of_hub = path != place(folder, name)
+    return read_model(path, catalog, name.rpartition("/")[2] if of_hub else None)
 
 
 def read_model(path: Path, catalog: Catalog, model_id: str | None = None) -> Model:
@@ -255,5 +262,5 @@ class Selected:
     specs: StepSpecs
 
 
-def _trace(named: str | None, folder: Path) -> TraceLengths | None:
-    return None if named is None else read_trace(place(folder, named))
+def _trace(named: TraceNamed | None, folder: Path) -> TraceLengths | None:
+    return None if named is None else named_trace(named, folder)

@@ -22,8 +22,10 @@ from planner.planning.workload.memory_shares import departures
 from planner.schema.candidates import BoolArray, IntArray, Lot
 from planner.schema.catalog_index import Catalog
 from planner.schema.configuration import Configuration
-from planner.schema.problem import Fleet, Problem, Search
+from planner.schema.hardware import Fleet
+from planner.schema.problem import Problem
 from planner.schema.rules import PlanningRule
+from planner.schema.search import Search
 from planner.schema.slo import Slo
 
 _NOT_PACED = tuple(name for name in Slo.model_fields if name.startswith("ttft"))

@@ -82,12 +82,14 @@ def options_apart(
     rules: Sequence[PlanningRule],
     whole_servers: bool,
     off: Collection[str] = (),
+    weight_bits: int = 0,
 ) -> dict[str, tuple[Option, Placed]]:
-    """Every option of both sides that no constraint excludes."""
+    """Every option of both sides that no constraint excludes, with weights of so many bits at least."""
     allowed = []
     for side in split.sides:
         judged = verdicts(side.evaluation, tuple(rules))
-        allowed.append(admitted(tuple(one for one in judged if one.id.split(":")[0] not in off)))
+        mask = admitted(tuple(one for one in judged if one.id.split(":")[0] not in off))
+        allowed.append(mask & side.evaluation.candidates.has_weight_bits(weight_bits))
     return split_options(split, lots, allowed, whole_servers)
 
 

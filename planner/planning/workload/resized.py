@@ -19,8 +19,8 @@ from planner.planning.workload.case import Case, Evaluated
 from planner.schema.candidates import Capacities, FloatArray, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.evaluation import Evaluation
-from planner.schema.problem import Search
 from planner.schema.routing import ALONE, Routing
+from planner.schema.search import Search
 from planner.schema.slo import STATISTICS
 
 RateAt = Callable[[int, IntArray], FloatArray]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from planner.schema.problem import Fleet, RouterChoice, Workload
+from planner.schema.hardware import Fleet
 from planner.schema.routing import RoutingPolicy
+from planner.schema.stated import RouterChoice
+from planner.schema.workload import Workload
 
 
 def routers(workload: Workload, fleet: Fleet) -> tuple[RoutingPolicy, RoutingPolicy]:

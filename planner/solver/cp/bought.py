@@ -23,9 +23,9 @@ MOST_UNITS = 10**9
 """Replicas of one option, or servers, at most where nothing else bounds them: far more than a problem that is
 not refused as too large needs of its fastest option."""
 
-Class = tuple[str, int, tuple[Site, ...], tuple[tuple[Fraction, ...], ...]]
-"""Host, parts of a GPU that one replica takes, the sites where it may stand, and what it counts at each for
-limits that tell sites apart."""
+Class = tuple[str, int, tuple[Site, ...], tuple[tuple[Fraction, ...], ...], str]
+"""Host, parts of a GPU that one replica takes, the sites where it may stand, what it counts at each for
+limits that tell sites apart, and the option itself where its starts are paid."""
 
 
 class FleetPurchases:
@@ -185,8 +185,22 @@ class FleetPurchases:
         """Expression, price and upper bound of everything that one period pays for."""
         lines = self.fleet.lines
         terms = [(self.bought[ln.id, t], ln.usd_per_gpu_h * ln.unit_gpus, self.most[ln.id]) for ln in lines]
-        return terms + [(self._started[n, t], start.usd_per_gpu, self._room(start.lines))
-                        for n, start in enumerate(self.fleet.starts) if (n, t) in self._started]  # fmt: skip
+        terms += [(self._started[n, t], start.usd_per_gpu, self._room(start.lines))
+                  for n, start in enumerate(self.fleet.starts) if (n, t) in self._started]  # fmt: skip
+        return terms + self._replicas_started[t]
+
+    @cached_property
+    def _replicas_started(self) -> list[list[tuple[Expr, Fraction, int]]]:
+        """Replicas more than in the period before at sites where their start is paid, by period."""
+        found: list[list[tuple[Expr, Fraction, int]]] = [[] for _ in self.span]
+        for (kind, site, t), now in self.placed.items():
+            usd = self.fleet.start_usd(self.periods.own[kind[4]], site) if kind[4] else Fraction(0)
+            most = self._replicas[kind, t]
+            if usd and most:
+                more = self.cp.new_int_var(0, most, "starting")
+                self.cp.add(more >= now - self.placed[kind, site, (t - 1) % len(self.span)])
+                found[t].append((more, usd, most))
+        return found
 
     @cached_property
     def _started(self) -> dict[tuple[int, int], Expr]:
@@ -256,12 +270,13 @@ def classes(periods: Periods, host: str) -> dict[Class, list[Option]]:
     for option in periods.of_host(host):
         own, sites = periods.own[option.id], periods.fleet.sites_of(option)
         counted = tuple(tuple(Fraction(weight(own, site)) for site in sites) for weight in periods.by_site)
-        found[host, option.gpus, sites, counted].append(option)
+        paid = any(periods.fleet.start_usd(own, site) for site in sites)
+        found[host, option.gpus, sites, counted, own.id if paid else ""].append(option)
     return dict(sorted(found.items()))
 
 
 def place_name(kind: Class, site: Site, t: int) -> str:
     """The name of one placement among the units of the model."""
-    host, room, sites, counted = kind
+    host, room, sites, counted, option = kind
     kept = "".join(f" {'|'.join(map(str, row))}" for row in counted)
-    return at(f"{host} {room} {'|'.join(map(repr, sites))}{kept} at {site!r}", t)
+    return at(f"{host} {room} {'|'.join(map(repr, sites))}{kept} {option} at {site!r}", t)

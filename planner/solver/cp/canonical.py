@@ -78,8 +78,10 @@ def distinct_periods(problem: FleetProblem) -> Distinct:
 
 
 def charged(problem: FleetProblem) -> bool:
-    """Some GPU costs money when it is added, which ties each period to the one before."""
-    return problem.periods > 1 and any(start.usd_per_gpu > 0 for start in problem.starts)
+    """Some GPU or replica costs money when it is added, which ties each period to the one before."""
+    if problem.periods > 1 and any(start.usd_per_gpu > 0 for start in problem.starts):
+        return True
+    return bool(problem.pays_starts)
 
 
 def separable(problem: FleetProblem) -> bool:

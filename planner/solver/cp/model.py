@@ -31,7 +31,7 @@ class FleetModel:
         self.periods, self._caps = periods, Caps(periods.fleet)
         # A layout that must stay in use has a replica in hours without demand too.
         idle = int(any(row.in_order for row in periods.fleet.limits.day))
-        self.replicas = Replicas(pools, self._purse, idle=idle).post()
+        self.replicas = Replicas(pools, self._purse, idle=idle, warm=self._warm(pools)).post()
         self.cp = self.replicas.cp
         self.bought = FleetPurchases(self.cp, periods, self.replicas.counts, self.replicas.upper)
         self._post_limits()
@@ -39,6 +39,16 @@ class FleetModel:
             post_coupling(self.replicas, coupling)
         self._post_layouts()
         post_day(self.replicas, periods)
+
+    def _warm(self, pools: Sequence[Pooled]) -> dict[str, int]:
+        """Where starts are paid a replica may stay through hours that do without it."""
+        most: dict[str, int] = defaultdict(int)
+        paid = [pool for pool in pools if original(pool.demand.workload) in self.periods.fleet.pays_starts]
+        for pool in paid:
+            for place, option in enumerate(pool.options):
+                name = original(option.id)
+                most[name] = max(most[name], pool.most(place))
+        return {option.id: most[original(option.id)] for pool in paid for option in pool.options}
 
     def _purse(self, option: Option) -> int:
         own = self.periods.own[original(option.id)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from planner.constraints.ways import ways_by_workload
@@ -32,6 +32,8 @@ class Replicas:
     """The smaller of an option's replicas and a number."""
     idle: int = 0
     """Replicas of an option that may be of use where nothing is to be carried."""
+    warm: Mapping[str, int] = field(default_factory=dict)
+    """By option, replicas that may be of use in any period because they are there in another one."""
     known: set[str] = field(default_factory=set)
     """Options of which ``used`` is never 1 without replicas."""
     exact: bool = True
@@ -74,7 +76,7 @@ class Replicas:
     def _post_counts(self, pool: Pooled) -> None:
         active = self.active(pool)
         for place, option in enumerate(pool.options):
-            useful = max(pool.most(place), self.idle)
+            useful = max(pool.most(place), self.idle, self.warm.get(option.id, 0))
             most = min(useful, self.purse(option)) if pool.demand.mix else pool.alone(place) or 0
             self.upper[option.id] = most
             self.counts[option.id] = self.cp.new_int_var(0, most, f"n[{option.id}]")

@@ -18,13 +18,28 @@ def supports(problem: FleetProblem) -> bool:
         demand.spares.count == 0 or demand.spares.kind not in ("zones", "providers")
         for demand in problem.demands
     )
-    return lasting and own and not problem.apis and not problem.places and not _tells_sites_apart(problem)
+    # One option alone has exactly the replicas that it needs there, and none that stay to spare a start.
+    spared = any(not demand.mix and demand.workload in problem.pays_starts for demand in problem.demands)
+    return (
+        not spared
+        and lasting
+        and own
+        and not problem.apis
+        and not problem.places
+        and not _tells_sites_apart(problem)
+    )
 
 
 def _tells_sites_apart(problem: FleetProblem) -> bool:
-    """A limit on places or pools, and replicas that may stand at several sites: it counts them by kind."""
-    counted = any(row.counts in ("places", "pools") for row in problem.limits.day)
-    return counted and any(len(problem.sites_of(option)) > 1 for option in problem.options)
+    """A limit on places or pools, and replicas that may stand at several of them: it counts them by kind."""
+    for row in problem.limits.day:
+        if row.counts in ("places", "pools"):
+            named = dict(row.sites)
+            for option in problem.options:
+                sites = problem.sites_of(option)
+                if len({site.place if row.counts == "pools" else named.get(site, "") for site in sites}) > 1:
+                    return True
+    return False
 
 
 def size(problem: FleetProblem) -> int:

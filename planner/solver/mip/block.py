@@ -8,6 +8,7 @@ all of them, or by limits on the layouts of the day). Per pool and period:
     sum_b y_bo demand_b / rate_bo <= N_o - n u_o        n: spares per option in use (u)
     y_bo <= u_o,  n u_o <= N_o <= most u_o              only where u is needed
     u_o <= d_o,  sum_o d_o <= 1                         one layout: d is the same in all periods
+    s_t >= N_t - N_t-1                                  where starts are paid
     sum_k weight_k N_k - loss >= sum_b price_b demand_b q_b    for the cuts of replica spares
 """
 
@@ -80,7 +81,22 @@ class BlockWriter:
         if day is not None:
             day.close()
         rows.write()
+        if self.prepared.works[work_number].pays_starts:
+            self._starts(model, block)
         return block
+
+    def _starts(self, model: Model, block: Block) -> None:
+        """Replicas more than in the period before, around the day, and what they cost."""
+        prepared, work = self.prepared, self.prepared.works[block.work]
+        for (period, number, index), column in block.counts.items():
+            place = work.pools[number].places[index]
+            usd = float(prepared.problem.start_usd(work.pools[number].options[place.option], place.site))
+            if usd:
+                more = model.column(0, model.upper[column])
+                before = block.counts.get(((period - 1) % prepared.periods, number, index))
+                had = [] if before is None else [(before, 1.0)]
+                model.row([(more, 1.0), (column, -1.0), *had], lower=0)
+                block.uses.setdefault(prepared.api_at(period), []).append((more, usd))
 
     def _levels(self, model: Model, block: Block) -> dict[int, int]:
         work = self.prepared.works[block.work]

@@ -57,7 +57,7 @@ class DayRows:
             named = dict(row.sites)
             return self._at(lambda number, index: named.get(self._site(number, index)))
         if row.counts == "pools":
-            return self._at(lambda number, index: (number, index))
+            return self._at(self._pool)
         roles: dict[str, list[int]] = defaultdict(list)
         for mine, periods in self._layouts().items():
             ever = self.model.column(0, 1, whole=True)
@@ -67,6 +67,11 @@ class DayRows:
         for role in ("prefill", "decode"):
             self._at_most([*roles["serve"], *roles[role]], row.most)
         return []
+
+    def _pool(self, number: int, index: int) -> Hashable:
+        """An option at a place, whatever line it stands on."""
+        place = self.work.pools[number].places[index]
+        return number, place.option, place.site.place
 
     def _site(self, number: int, index: int) -> Site:
         return self.work.pools[number].places[index].site

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from planner.constraints.plan.day_usage import DayUsage
 from planner.schema.fleet import PeriodChoice, Site
 from planner.solver.mip.mip import Floats
-from planner.solver.mip.pools import Pool
+from planner.solver.mip.pools import Pool, Work
 from planner.solver.mip.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -91,7 +91,20 @@ def uses(prepared: Prepared, plan: BlockPlan) -> dict[int, float]:
             add(prepared.api_at(period), price * part)
     for resource, count in _of_day(prepared, plan):
         add(resource, count)
+    if work.pays_starts:
+        for period, usd in _started(prepared, work, plan):
+            add(prepared.api_at(period), usd)
     return used
+
+
+def _started(prepared: Prepared, work: Work, plan: BlockPlan) -> Iterator[tuple[int, float]]:
+    """USD for replicas that start, by period."""
+    for (period, number, index), count in plan.counts.items():
+        more = count - plan.counts.get(((period - 1) % prepared.periods, number, index), 0)
+        if more > 0:
+            place = work.pools[number].places[index]
+            option = work.pools[number].options[place.option]
+            yield period, float(prepared.problem.start_usd(option, place.site)) * more
 
 
 def _of_day(prepared: Prepared, plan: BlockPlan) -> Iterator[tuple[int, int]]:

@@ -97,13 +97,19 @@ class PoolWriter:
         for index, place in enumerate(self.pool.places):
             if allowed is not None and (self.number, index) not in allowed:
                 continue
-            most = self.most.setdefault(place.option, self.pool.most(place.option, self.period, self.level))
+            most = self.most.setdefault(place.option, self._most_of(place.option))
             column = model.column(0, most, whole=True)
             self.block.counts[self.period, self.number, index] = column
             self.of_option.setdefault(place.option, []).append((column, 1.0))
             uses, option = self.block.uses, self.pool.options[place.option]
             for resource, amount in prepared.replica_uses(self.period, option, place):
                 uses.setdefault(resource, []).append((column, amount))
+
+    def _most_of(self, option: int) -> int:
+        """Where starts are paid replicas may stay through periods that do without them."""
+        if self.prepared.works[self.block.work].pays_starts:
+            return self.pool.most_ever(option, self.level)
+        return self.pool.most(option, self.period, self.level)
 
     def _use(self, option: int) -> int:
         """Binary column: the option has replicas."""

@@ -104,6 +104,8 @@ class Work:
     apis: tuple[Api, ...]
     day_limits: bool = False
     """Limits on the layouts of the whole day concern it."""
+    pays_starts: bool = False
+    """Replicas of it cost money when they start."""
 
     @property
     def ways(self) -> tuple[Way, ...]:
@@ -129,7 +131,7 @@ class Work:
     @property
     def whole_day(self) -> bool:
         """Something ties its periods to one another."""
-        return self.one_layout or self.day_limits or self.deferrable is not None
+        return self.one_layout or self.day_limits or self.pays_starts or self.deferrable is not None
 
     @property
     def most_level(self) -> Fraction:

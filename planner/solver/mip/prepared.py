@@ -62,7 +62,7 @@ class Prepared:
         return period * self.per_period + len(self.stands) + number
 
     def api_at(self, period: int) -> int:
-        """Resource: USD to outside suppliers in a period."""
+        """Resource: USD to outside suppliers and for replicas that start in a period."""
         return period * self.per_period + len(self.stands) + len(self.counted)
 
     def must_at(self, place: int) -> int:
@@ -77,6 +77,11 @@ class Prepared:
     def counted(self) -> tuple[ReplicaWeight, ...]:
         """What limits and the objective count of replicas, each once."""
         return replica_weights(self.problem)
+
+    @property
+    def pays_more(self) -> bool:
+        """Some money goes neither for lines nor for GPUs that start."""
+        return bool(self.problem.apis or self.problem.pays_starts)
 
     @cached_property
     def musts(self) -> dict[str, int]:
@@ -139,6 +144,7 @@ def prepare(problem: FleetProblem, *, dominance: bool = True) -> Prepared:
             next((c for c in ordered.couplings if c.workload == name), None),
             tuple(api for api in ordered.apis if api.workload == name),
             bool(ordered.day_rows(name)),
+            name in ordered.pays_starts,
         )
         for name, pools in sorted(by_work.items())
     )

@@ -37,6 +37,14 @@ class PurchaseWriter:
             for work in works
             for api in work.apis
         )
+        self._most_api += sum(
+            float(prepared.problem.start_usd(pool.options[place.option], place.site))
+            * pool.most_ever(place.option, work.most_level)
+            for work in works
+            if work.pays_starts
+            for pool in work.pools
+            for place in pool.places
+        )
 
     def _most_gpus(self) -> dict[str, int]:
         """By type, GPUs that are of use: all replicas there could be, idle ones for spot's share, today's."""
@@ -126,7 +134,7 @@ class PurchaseWriter:
             cost = weight if minimized and counted == Watts() else 0.0
             column = model.column(0, self.limits.high[number], cost=cost)
             found.provides[prepared.counted_at(period, number)] = [(column, 1.0)]
-        if prepared.problem.apis:
+        if prepared.pays_more:
             cost = weight if limits.objective == "cost" else 0.0
             found.provides[prepared.api_at(period)] = [(model.column(0, self._most_api, cost=cost), 1.0)]
 

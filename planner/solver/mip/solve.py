@@ -28,6 +28,8 @@ HOUR_S = 5.0
 """The same of a single hour: nearly all are settled within a second, and a busy machine must not decide."""
 QUICK_COUNTS = 2500
 """Replica counts (whole numbers) up to which that is worth trying."""
+BRIEF_S = 4.0
+"""For one brief question: what HiGHS settles at all it settles in a second, mostly."""
 _EXACT_ROUNDS = 20
 """Solutions in a row that rounding made look sufficient."""
 _CONFIRM_S = 30.0
@@ -81,6 +83,39 @@ def solve_mip(
         interrupted = True
     found = _closed(problem, prepared, run)
     return replace(found, interrupted=interrupted, trouble=() if found.status == "optimal" else trouble)
+
+
+def solve_brief(
+    problem: FleetProblem, *, goal: Goal = "plan", time_limit_s: float | None = None, seed: int = 0
+) -> FleetChoice:
+    """The whole model for a moment, in this process.
+
+    Args:
+        problem: what is asked.
+        goal: ``any``: stop at the first feasible plan.
+        time_limit_s: wall time; never more than `BRIEF_S`.
+        seed: of HiGHS.
+    """
+    run = Run(BRIEF_S if time_limit_s is None else min(time_limit_s, BRIEF_S), None)
+    prepared = prepare(problem)
+    state = State(prepared, seed)
+    for _ in range(_EXACT_ROUNDS):
+        if run.left_s <= 0:
+            break
+        found = solve_whole(state, run.left_s, 1.0 if goal == "any" else 0.0)
+        if found.status == "infeasible":
+            return FleetChoice("infeasible", engine="HiGHS")
+        if found.plan is None:
+            break
+        run.prove(found.bound)
+        cuts, fine = state.short(found.plan.blocks)
+        if fine:
+            run.propose(found.plan.blocks, found.value, found.plan.units)
+        if fine or not cuts:
+            break
+    if run.blocks is None:
+        return FleetChoice("unknown", engine="HiGHS")
+    return _closed(problem, prepared, run)
 
 
 def _quick(state: State, run: Run, goal: Goal) -> str:

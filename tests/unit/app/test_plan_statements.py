@@ -62,7 +62,7 @@ def test_guardrails_of_several_workloads_are_each_their_own(tmp_path, capsys, ho
     for name, value in found["guardrails"].items():
         assert value == (chat[name] if chat[name] == docs[name] else None)
     assert found["guardrails"]["max_input_tokens"] is None
-    assert cli.run(["plan", str(tmp_path / "p.yaml")]) == 0
+    assert cli.run(["plan", str(tmp_path / "p.yaml"), "--details"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"docs {docs['max_input_tokens']:,} {docs['max_output_tokens']:,}" in text
     assert "Each workload has its own: none of them is a limit for all." in text

@@ -7,7 +7,7 @@ import pytest
 
 from planner.candidates.demand import peak_and_mean_rps
 from planner.errors import InputError
-from planner.schema.problem import Demand
+from planner.schema.demand import Demand
 from planner.schema.traces import TraceLengths
 
 

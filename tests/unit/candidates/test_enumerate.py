@@ -16,9 +16,11 @@ from planner.performance.replica import specifications
 from planner.performance.traffic import traffic as traffic_of
 from planner.schema.candidates import AllowedFormat
 from planner.schema.catalog import AcceleratorLink
-from planner.schema.plan import OfferTaken
-from planner.schema.problem import Fleet, Search, Workload
+from planner.schema.hardware import Fleet
+from planner.schema.pool import OfferTaken
 from planner.schema.rules import ATTRIBUTES
+from planner.schema.search import Search
+from planner.schema.workload import Workload
 from planner.steptime.model_facts import model_facts
 from planner.steptime.splitting import heads_divide
 

@@ -8,7 +8,7 @@ from step_samples import SOURCES
 from planner.candidates.market import left_aside, lots
 from planner.loaders.catalog import load_catalog
 from planner.schema.catalog import PriceList
-from planner.schema.problem import Fleet
+from planner.schema.hardware import Fleet
 
 CATALOG = load_catalog()
 

@@ -16,7 +16,8 @@ from planner.constraints.planning_rules import finds
 from planner.loaders.catalog import load_catalog
 from planner.loaders.rules import load_planning_rules
 from planner.schema.configuration import AS_FITTED, AdapterSlots, Drafting
-from planner.schema.problem import Search, Workload
+from planner.schema.search import Search
+from planner.schema.workload import Workload
 from planner.steptime.model_facts import model_facts
 
 CATALOG = load_catalog()

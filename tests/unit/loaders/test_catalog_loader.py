@@ -9,7 +9,7 @@ import pytest
 
 from planner import resources
 from planner.errors import InputError
-from planner.loaders.catalog import load_catalog, read_catalog
+from planner.loaders.catalog import OTHER_FOLDERS, load_catalog, read_catalog
 
 ROOT = Path(__file__).parents[3]
 
@@ -41,7 +41,7 @@ def faults(*folders):
 
 def test_ids_equal_file_names_and_entries_are_sorted(catalog):
     files = sorted((ROOT / "catalog").glob("*/*.yaml"))
-    known = [path.stem for path in files if path.parent.name not in ("knobs", "metrics")]
+    known = [path.stem for path in files if path.parent.name not in OTHER_FOLDERS]
     assert sorted(entry.id for entry in catalog.entries()) == sorted(known)
     assert [entry.id for entry in catalog.accelerators] == sorted(entry.id for entry in catalog.accelerators)
 

@@ -211,7 +211,7 @@ ONE_CHANGE = {
     ),
     "unknown word of a choice": (
         ("fleet:", "objective: costs\nfleet:"),
-        'x.yaml:8: objective: found "costs", expected one of cost, cost_per_token, gpus, power. Maybe "cost"?',
+        'x.yaml:8: objective: found "costs", expected one of cost, cost_per_token, gpus, power, throughput. Maybe "cost"?',
     ),
     "one value instead of a list": (
         ("fleet:", "search: {tp: 4}\nfleet:"),
@@ -253,7 +253,7 @@ ONE_CHANGE = {
     "no form of demand": (
         ("{peak_rps: 40}", "{mean_rps: 3}"),
         "x.yaml:5: workloads.chat.demand: found 0 forms of demand, "
-        "expected one of peak_rps, hourly_rps, trace, sessions, tokens_per_day, requests_per_day, free.",
+        "expected one of peak_rps, hourly_rps, trace, sessions, concurrency, users, tokens_per_day, requests_per_day, free.",
     ),
     "missing key": (
         ("    demand: {peak_rps: 40}\n", ""),

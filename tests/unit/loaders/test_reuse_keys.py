@@ -80,8 +80,8 @@ FAULTS = {
     ),
     "two demands": (
         {"demand": {"peak_rps": 1, "sessions": SESSIONS}, "lengths": None},
-        "found 2 forms of demand, expected one of peak_rps, hourly_rps, trace, sessions, tokens_per_day, "
-        "requests_per_day, free",
+        "found 2 forms of demand, expected one of peak_rps, hourly_rps, trace, sessions, concurrency, users, "
+        "tokens_per_day, requests_per_day, free",
     ),
     "mean rate of sessions": (
         {"demand": {"mean_rps": 1, "sessions": SESSIONS}, "lengths": None},

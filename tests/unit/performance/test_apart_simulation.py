@@ -8,7 +8,8 @@ import pytest
 from planner.performance.at_load import at_load
 from planner.performance.decode_worker import DecodeWorkers, answer_traffic
 from planner.performance.hand_over import HandOver
-from planner.performance.prefill_worker import PrefillWorkers, Room, prompt_atoms, tail_of
+from planner.performance.prefill_worker import PrefillWorkers, prompt_atoms
+from planner.performance.prompt_queue import Room, tail_of
 from planner.steptime.build import build_specs
 from tests import load_samples as samples
 from tests.support import pool_simulation as simulation
@@ -59,8 +60,8 @@ class Planned:
         )
 
     def first_token_s(self, statistic, room):
-        queue = self.prompts.queue(ROW, self.rate)
-        found = self.prompts.first_token_s(ROW, self.rate, queue, statistic, room)
+        workers = self.prompts.taken(ROW)
+        found = workers.first_token_s(self.rate, workers.queue(self.rate), statistic, room)
         return float(found[0]) - samples.OVERHEAD_S
 
     def room(self):

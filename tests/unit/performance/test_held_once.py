@@ -11,7 +11,7 @@ from planner.performance.memory_fit import memory_fit
 from planner.performance.residency import LEVELS
 from planner.performance.traffic import traffic
 from planner.schema.lengths import Lengths
-from planner.schema.problem import Workload
+from planner.schema.workload import Workload
 from planner.steptime.build import build_specs
 from tests import step_samples
 

@@ -21,8 +21,8 @@ from planner.performance.residency import LEVELS, numbers, runs
 from planner.performance.reuse import traffic_at
 from planner.performance.traffic import traffic
 from planner.schema.lengths import Lengths, LengthSide
-from planner.schema.problem import Workload
 from planner.schema.reuse import KvOffload, PrefixCache
+from planner.schema.workload import Workload
 from planner.steptime.build import build_specs
 from planner.steptime.memory import sequence_bytes
 from tests import step_samples

@@ -22,8 +22,8 @@ def workers_of(*items, traffic=CHAT, network=(50e9, 0.0), policy=samples.MEDIANS
 
 
 def ttft(workers, rate, statistic="p99"):
-    rates = np.array([float(rate)])
-    return float(workers.first_token_s(ROW, rates, workers.queue(ROW, rates), statistic, None)[0])
+    rates, chosen = np.array([float(rate)]), workers.taken(ROW)
+    return float(chosen.first_token_s(rates, chosen.queue(rates), statistic, None)[0])
 
 
 @pytest.mark.parametrize(

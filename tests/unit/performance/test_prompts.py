@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from planner.performance.prompts import prompts
 from planner.performance.traffic import traffic
 from planner.queueing import lengths as formulas
+from planner.schema.demand import Demand
 from planner.schema.lengths import LengthBucket, Lengths
-from planner.schema.problem import Demand, Workload
 from planner.schema.traces import TraceLengths
+from planner.schema.workload import Workload
 
 BUCKETS = Lengths(
     buckets=(

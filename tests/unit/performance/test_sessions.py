@@ -15,7 +15,7 @@ from planner.performance.residency import LEVELS, held_by_load
 from planner.performance.reuse import traffic_at
 from planner.performance.session_traffic import turn_weights
 from planner.performance.traffic import traffic
-from planner.schema.problem import Workload
+from planner.schema.workload import Workload
 
 SESSIONS = {
     "per_hour": 1200,

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from planner.performance.traffic import traffic
+from planner.schema.demand import Demand
 from planner.schema.lengths import LengthBucket, Lengths
-from planner.schema.problem import Demand, Images, Workload
 from planner.schema.traces import TraceLengths
+from planner.schema.workload import Images, Workload
 from tests import load_samples as samples
 
 BUCKETS = Lengths(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import yaml
 
+from planner.export import http_routes
 from planner.interfaces.fleet_commands import ROUTE_FORMATS, SCHEDULE_FORMATS
-from planner.report import http_routes
+from planner.schema.hardware import Fleet
 from planner.schema.plan import Plan
-from planner.schema.problem import Fleet
 from planner.schema.supply import ApiOffer, SupplyLine, Tier
 
 TEXT = (Path(__file__).parents[3] / "docs" / "fleets.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.schema.accelerator import AcceleratorLink
+from planner.schema.accelerator import AcceleratorHost, AcceleratorLink
 from planner.steptime.step import step_time_s, total_step_s
 from tests import step_samples as samples
 from tests.unit.steptime.test_measured_operators import OPERATORS, ZERO, measured
@@ -50,6 +50,39 @@ def test_ranks_on_pcie_share_it():
     ]
     assert [specs.tp_bytes_per_s[0] for specs in rates] == pytest.approx([15e9, 15e9 / 4])
     assert [specs.tp_direct_bytes_per_s[0] for specs in rates] == pytest.approx([10e9, 10e9 / 4])
+
+
+SLOTS = AcceleratorLink(kind="none", domain=1, source="sample")
+
+
+def over_pcie(tp, link=SLOTS, **host):
+    """A Hopper card without a fast link; PCIe was measured on two other architectures."""
+    tables = {
+        "hopper": OPERATORS["hopper"],
+        "ada-8": {"all_reduce.pcie": LINK | FURTHER | {"rank_exponent": 1.0, "one_way_gb_per_s": 31.5}},
+        "blackwell-12": {"all_reduce.pcie": LINK | FURTHER | {"rank_exponent": 0.0, "one_way_gb_per_s": 63}},
+    }
+    slots = AcceleratorHost(node_size=8, source="sample", **host)
+    return measured(operators=tables, tp=tp, accelerator=samples.accelerator(link=link, host=slots))
+
+
+@pytest.mark.parametrize(("one_way", "falls"), [("25 GB/s", 4.0), ("31.5 GB/s", 4.0), ("64 GB/s", 1.0)])
+def test_pcie_is_known_from_the_architecture_with_the_nearest_rate(one_way, falls):
+    rates = [over_pcie(tp, pcie_one_way=one_way).tp_bytes_per_s[0] for tp in (2, 8)]
+    assert rates[0] == pytest.approx(0.75 * float(one_way.split()[0]) * 1e9)
+    assert rates[0] / rates[1] == pytest.approx(falls)
+
+
+def test_a_stated_bus_bandwidth_stands_before_that_of_others():
+    assert over_pcie(2, samples.MEASURED_PCIE, pcie_one_way="20 GB/s").tp_bytes_per_s[0] == 10e9
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_without_peer_access_bytes_go_through_the_memory_of_the_host(ranks):
+    specs = over_pcie(ranks, pcie_one_way="31.5 GB/s", peer_access=False)
+    assert specs.tp_bytes_per_s[0] == pytest.approx(3.15e9)
+    assert (specs.tp_latency_s[0], specs.tp_second_s[0]) == pytest.approx((5e-5, 0.0))
+    assert specs.tp_bytes_per_s[0] < over_pcie(ranks, pcie_one_way="31.5 GB/s").tp_bytes_per_s[0]
 
 
 @pytest.mark.parametrize(

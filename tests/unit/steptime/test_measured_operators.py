@@ -127,3 +127,29 @@ def test_numbers_of_operators_have_bounds(name, value):
     fields = samples.ROUND.model_dump() | {"operators": {"hopper": {"gemm.bf16": {name: value}}}}
     with pytest.raises(ValueError, match="outside its bounds"):
         Calibration.model_validate(fields)
+
+
+def test_int8_runs_like_fp8_where_that_alone_was_measured():
+    """As many bits and the same kernels: what nobody measured must not look faster than what somebody did."""
+    narrow = OPERATORS["hopper"]["gemm.bf16"] | {"start_us": 9.0, "scaling_passes": 1.0}
+    routed = OPERATORS["hopper"]["moe.bf16"] | {"start_us": 30.0}
+    tables = {"hopper": OPERATORS["hopper"] | {"gemm.fp8": narrow, "moe.fp8": routed}}
+    int8 = samples.FP8.model_copy(update={"id": "int8", "rate": "int8"})
+    plain = samples.accelerator()
+    rates = plain.compute.model_copy(update={"int8": plain.compute.fp8, "native": ("fp8", "int8")})
+    both = plain.model_copy(update={"compute": rates})
+    for model in (samples.DENSE, samples.MOE):
+        found = [
+            step_time_s(
+                measured(model, operators=tables, weights=form, accelerator=both),
+                ZERO,
+                4.0,
+                256.0,
+                64.0,
+                32.0,
+                1.0,
+            )
+            for form in (samples.FP8, int8)
+        ]
+        assert found[0].fixed_s[0] == pytest.approx(found[1].fixed_s[0])
+        assert found[0].total_s[0] == pytest.approx(found[1].total_s[0])

@@ -6,11 +6,11 @@ its requests out by the weights of its backends; at most 16 rules a route and 16
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from planner.commands.dns_names import LONGEST_NAME, dns_names
 from planner.errors import Fault, InputError
 from planner.loaders.write import documents_yaml
 from planner.schema.fleet_out import BucketRoutes, Routes, WorkloadRoutes
@@ -22,9 +22,6 @@ WORKLOAD_HEADER = "x-workload"
 """Names the workload, where the plan has several."""
 MOST_RULES = 16
 MOST_BACKENDS = 16
-LONGEST_NAME = 63
-"""Of a DNS label."""
-_HASH = 6
 _LONGEST_VALUE = 4096
 _VISIBLE = re.compile(r"[!-~]([ -~]*[!-~])?")
 """What a header can hold: visible ASCII, with spaces inside."""
@@ -48,6 +45,14 @@ def http_routes_yaml(routes: Routes, where: str, gateway: str = "gateway", port:
 
 def http_routes(routes: Routes, where: str, gateway: str, port: int) -> list[dict[str, Any]]:
     """The documents as plain values: requests come in at the pools that serve or prefill."""
+    found = routes_by_workload(routes, where, gateway, port)
+    return [document for documents in found.values() for document in documents]
+
+
+def routes_by_workload(
+    routes: Routes, where: str, gateway: str, port: int
+) -> dict[str, list[dict[str, Any]]]:
+    """The same, by the workload whose requests they take."""
     entrances = _entrances(routes)
     faults = [fault for row in entrances for fault in _faults(row, where)]
     if faults:
@@ -58,12 +63,13 @@ def http_routes(routes: Routes, where: str, gateway: str, port: int) -> list[dic
         f"{row.workload}-{row.role}" if row.role == "prefill" else row.workload for row in entrances
     )
     several = len({row.workload for row in entrances}) > 1
-    documents = []
+    documents: dict[str, list[dict[str, Any]]] = {}
     for row, name in zip(entrances, names.values(), strict=True):
         rules = [_rule(row, item, several, services, port) for item in row.buckets]
         parts = [rules[at : at + MOST_RULES] for at in range(0, len(rules), MOST_RULES)]
         for number, part in enumerate(parts, 1):
-            documents.append(_document(name if number == 1 else _numbered(name, number), gateway, part))
+            title = name if number == 1 else _numbered(name, number)
+            documents.setdefault(row.workload, []).append(_document(title, gateway, part))
     return documents
 
 
@@ -121,29 +127,6 @@ def _faults(row: WorkloadRoutes, where: str) -> Iterator[Fault]:
             yield Fault(
                 where, f"{row.workload}/{item.bucket}", f"{backends} pools", expected, '"--format csv"'
             )
-
-
-def dns_names(ids: Iterable[str]) -> dict[str, str]:
-    """A DNS label for each id: lower-case letters, digits and hyphens, from a letter on, at most 63 of them.
-
-    Where two ids would get one name, or an id has to be cut, a hash of the id stands at the end; so a name
-    depends on its own id alone as long as the others are other ids.
-    """
-    ids = list(dict.fromkeys(ids))
-    plain = {name: _label(name) for name in ids}
-    found: dict[str, str] = {}
-    for name in ids:
-        label = plain[name]
-        if len(label) > LONGEST_NAME or sum(other == label for other in plain.values()) > 1:
-            digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
-            label = f"{label[: LONGEST_NAME - _HASH - 1].rstrip('-')}-{digest}"
-        found[name] = label
-    return found
-
-
-def _label(name: str) -> str:
-    label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return label if label[:1].isalpha() else f"p-{label}".rstrip("-")
 
 
 def _numbered(name: str, number: int) -> str:

@@ -1,0 +1,1 @@
+"""Whether measured runs keep what a plan promises: intervals, loads, verdicts."""

@@ -1,0 +1,1 @@
+"""From the pools of a plan to the command lines of their engines."""

@@ -1,0 +1,256 @@
+"""The queue in front of chosen prefill workers, and their first tokens, at one rate after the other.
+
+Equations: see `planner.performance.prefill_worker`. What does not depend on the rate is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from planner.performance.hand_over import Links
+from planner.performance.load import PERCENTILE, FloatArray, IntArray, LoadPolicy
+from planner.queueing import routing, waiting
+from planner.schema.traffic import Traffic
+
+ALMOST_ALL = 0.999
+"""Of the rate at which every step is full; at that rate the queue has no end."""
+MEAN_TAIL = 1.0
+_PASSES = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What a prompt still waits for when its prefill is done."""
+
+    hand_over_s: Mapping[float, FloatArray]
+    """On the links of the decode side, at the prompts of each tail; see `prefill_worker.prompt_atoms`."""
+    start_s: Mapping[str, float]
+    """From the last byte to the first token of the decode side, by statistic (``"p99"``)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PromptTimes:
+    """Prompts around one tail on some configurations; seconds, shape (prompts, rows)."""
+
+    weight: FloatArray
+    tokens: FloatArray
+    chunks: FloatArray
+    rest_tokens: FloatArray
+    """Room in the last step."""
+    own_s: FloatArray
+    """From the first step to the last, alone: chunks follow each other through pipeline stages."""
+    alone_s: FloatArray
+    """What these steps take of the server."""
+    full_s: FloatArray
+    """The same number of steps, all full."""
+    shared_s: FloatArray
+    """The prompt's share of full steps."""
+
+    def taken(self, rows: IntArray) -> PromptTimes:
+        """Those on chosen configurations."""
+        columns = (self.chunks, self.rest_tokens, self.own_s, self.alone_s, self.full_s, self.shared_s)
+        return PromptTimes(self.weight, self.tokens, *(column[:, rows] for column in columns))
+
+    @cached_property
+    def more_s(self) -> FloatArray:
+        """What company may add to the last step."""
+        return np.maximum(self.full_s - self.alone_s, 0.0)
+
+    @cached_property
+    def before_last_s(self) -> FloatArray:
+        """Full steps before the last one."""
+        return (self.chunks - 1.0) * self.full_s / self.chunks
+
+    def mean(self, column: FloatArray) -> FloatArray:
+        """Over the prompts, by row."""
+        return np.asarray(self.weight @ column)
+
+
+@dataclass(frozen=True, eq=False)
+class PromptQueue:
+    """The queue in front of one prompt server, per row."""
+
+    busy: FloatArray
+    service_s: FloatArray
+    wait_probability_fraction: FloatArray
+    wait_mean_s: FloatArray
+    wait_scale_s: FloatArray
+    """Mean wait of those who wait."""
+    further_s: FloatArray
+    """Mean of what a shared step makes all of them wait beyond that; spread evenly up to twice as much."""
+    arriving_rps: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _LightSteps:
+    """Steps of one prompt server that no rate changes, per row."""
+
+    chunks: FloatArray
+    """Of a mean prompt."""
+    lone_s: FloatArray
+    """Of one prompt alone."""
+    full_s: FloatArray
+    tokens_s: FloatArray
+    """What the tokens of a prompt add to a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Steps of one prompt server at a rate, per row."""
+
+    met_s: FloatArray
+    """The step that an arrival meets on average."""
+    time_fraction: FloatArray
+    """Share of time in steps."""
+    growth: FloatArray
+    """What arrives during a step, over its own tokens."""
+
+
+def tail_of(statistic: str) -> float:
+    """Share of requests above a statistic; 1 for means."""
+    return 1.0 - PERCENTILE[statistic] if statistic in PERCENTILE else MEAN_TAIL
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenWorkers:
+    """Chosen prefill workers: every column has one entry a row that was chosen."""
+
+    traffic: Traffic
+    policy: LoadPolicy
+    links: Links
+    servers: FloatArray
+    """Prompt servers of a worker."""
+    budget_tokens: FloatArray
+    """Of one step."""
+    extra_ratio: FloatArray | float
+    """First tokens over what the steps explain."""
+    overhead_s: FloatArray
+    """Before any prefill."""
+    times_of: Callable[[float], PromptTimes]
+    """Prompts around a tail."""
+    known: dict[float, PromptTimes] = field(default_factory=dict)
+
+    def taken(self, places: IntArray) -> ChosenWorkers:
+        """Some of them."""
+        extra = self.extra_ratio
+        return replace(
+            self,
+            links=self.links.taken(places),
+            servers=self.servers[places],
+            budget_tokens=self.budget_tokens[places],
+            extra_ratio=extra[places] if isinstance(extra, np.ndarray) else extra,
+            overhead_s=self.overhead_s[places],
+            times_of=lambda tail: self.times(tail).taken(places),
+            known={},
+        )
+
+    def times(self, tail: float) -> PromptTimes:
+        """Prompts around a tail, made once."""
+        if tail not in self.known:
+            self.known[tail] = self.times_of(tail)
+        return self.known[tail]
+
+    def queue(self, rate_rps: FloatArray) -> PromptQueue:
+        """The queue at a rate of the worker."""
+        times, light = self.times(MEAN_TAIL), self._light
+        arriving = rate_rps / self.servers
+        idle = np.maximum(1.0 - arriving * self._alone_s, 0.0)
+        service = times.shared_s + idle * (times.alone_s - times.shared_s)
+        mean = times.mean(service)
+        scv = np.maximum(times.mean(service * service) / (mean * mean) - 1.0, 0.0)
+        busy = arriving * mean
+        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv, True)
+        wait, waits = found.mean_s, found.probability_fraction
+        steps = self._steps(light, arriving)
+        stepping = np.maximum(steps.time_fraction, np.minimum(busy, 1.0))
+        rest_s = stepping * steps.met_s / 2.0
+        # Work found: that of a queue of single prompts, or of a shared step: its rest and its arrivals.
+        finite = np.where(np.isfinite(wait), wait, 0.0)
+        further_s = np.maximum(rest_s * (1.0 + steps.growth) - finite, 0.0)
+        until_s = rest_s + np.maximum(finite - times.more_s, 0.0)
+        company_s = times.mean(
+            self._company_s(arriving, times, until_s) - self._company_s(arriving, times, 0.0)
+        )
+        waits, wait = np.maximum(waits, stepping), wait + company_s
+        return PromptQueue(busy, mean, waits, wait, wait / waits, further_s, arriving)
+
+    def first_token_s(
+        self, rate_rps: FloatArray, queue: PromptQueue, statistic: str, room: Room | None
+    ) -> FloatArray:
+        """TTFT of the worker's requests; up to the end of prefill without ``room``.
+
+        With it, each prompt's hand-over on the slower side and the start of the decode side are added
+        before the quantile is taken: long prompts wait and are handed over longer.
+        """
+        tail = tail_of(statistic)
+        times, extra = self.times(tail), self.extra_ratio
+        own = times.own_s + self._company_s(queue.arriving_rps, times, 0.0)
+        further = 2.0 * PERCENTILE.get(statistic, 0.5) * queue.further_s
+        fixed = extra * (self.overhead_s + own + further)
+        if room is not None:
+            sent = self.links.times_s(times.tokens, rate_rps)
+            fixed = fixed + np.maximum(sent, room.hand_over_s[tail][:, None]) + room.start_s[statistic]
+        if statistic not in PERCENTILE:
+            return times.mean(fixed) + extra * queue.wait_mean_s
+        probability, scale = PERCENTILE[statistic], extra * queue.wait_scale_s
+        waits = queue.wait_probability_fraction
+        return waiting.quantile_s(probability, times.weight, fixed, waits, scale)
+
+    def held_sequences(self, rate_rps: FloatArray) -> FloatArray:
+        """Prompts whose KV is in memory: those of a full step of every server, and those on their way."""
+        per_step = self.budget_tokens / max(self.traffic.prefill_mean_tokens, 1.0)
+        handed_s = self.links.time_s(self.traffic.input_mean_tokens, rate_rps)
+        finite = np.where(np.isfinite(handed_s), handed_s, 0.0)
+        handed = waiting.number_quantile(rate_rps * finite, self.policy.slot_z_score, 1.0)
+        held = self.servers * (1.0 + per_step) + handed
+        return np.where(np.isfinite(handed_s), held, np.inf)
+
+    @cached_property
+    def _alone_s(self) -> FloatArray:
+        """A mean prompt alone."""
+        times = self.times(MEAN_TAIL)
+        return times.mean(times.alone_s)
+
+    @cached_property
+    def _light(self) -> _LightSteps:
+        times = self.times(MEAN_TAIL)
+        chunks = times.mean(times.chunks)
+        lone_tokens = np.minimum(max(self.traffic.prefill_mean_tokens, 1e-9) / chunks, self.budget_tokens)
+        lone_s = self._alone_s / chunks
+        full_s = np.maximum(times.mean(times.full_s) / chunks, lone_s)
+        per_token_s = (full_s - lone_s) / np.maximum(self.budget_tokens - lone_tokens, 1.0)
+        return _LightSteps(chunks, lone_s, full_s, np.minimum(per_token_s * lone_tokens, lone_s))
+
+    def _steps(self, light: _LightSteps, arriving_rps: FloatArray) -> _Steps:
+        """Steps that each hold what arrived during the one before, or one prompt after an idle time.
+
+        Equations: with a the time of a step that does not depend on its tokens, s that of a prompt's tokens
+        and g = r s, E[T] = (a + P0 s) / (1 - g) and Var[T] = g E[T] s (c_a^2 + c_s^2) / (1 - g^2), where
+        P0 = exp(-r E[T]) of the steps find nobody; an arrival meets E[T] + Var[T]/E[T].
+        """
+        lone_s, full_s, tokens_s = light.lone_s, light.full_s, light.tokens_s
+        growth = np.minimum(arriving_rps * light.chunks * tokens_s, ALMOST_ALL)
+        step_s = lone_s
+        for _ in range(_PASSES):
+            alone = np.exp(-arriving_rps * step_s)
+            grown_s = (lone_s - tokens_s + alone * tokens_s) / (1.0 - growth)
+            step_s = np.minimum(np.maximum(grown_s, lone_s), full_s)
+        own = routing.replica_scv_ratio(*self.traffic.router, self.traffic.arrival_scv_ratio)
+        both = own + self.traffic.prefill_scv_ratio
+        variance = growth * step_s * tokens_s * both / (1.0 - growth * growth)
+        met_s = np.minimum(step_s + variance / step_s, full_s)
+        alone = np.exp(-arriving_rps * step_s)
+        return _Steps(met_s, step_s / (step_s + alone / np.maximum(arriving_rps, 1e-12)), growth)
+
+    def _company_s(
+        self, arriving_rps: FloatArray, times: PromptTimes, before_s: FloatArray | float
+    ) -> FloatArray:
+        """What later prompts add to the last step of each one whose first step begins ``before_s`` later."""
+        prompt = max(self.traffic.prefill_mean_tokens, 1e-9)
+        meanwhile_s = before_s + times.before_last_s
+        filled = -np.expm1(-prompt * arriving_rps * meanwhile_s / np.maximum(times.rest_tokens, prompt))
+        return np.asarray(filled * times.more_s)

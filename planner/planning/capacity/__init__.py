@@ -1,0 +1,1 @@
+"""The largest load that a given fleet carries: found by asking for plans at other loads."""

@@ -1,0 +1,139 @@
+"""A plan on one screen: decision, money, pools, hours, limits, GPU types, and what to mind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner import numbers
+from planner.explain.hours import has_hours, replicas_by_hour
+from planner.explain.phrases import listing, pool_layout
+from planner.report import plan_text
+from planner.report.capacity_text import capacity_section
+from planner.report.commands_text import commands_section
+from planner.report.demand_text import demand_section
+from planner.report.fleet_hours_text import hours_in_short
+from planner.report.gpu_types_text import types_in_short
+from planner.report.headline import headline
+from planner.report.limits_text import limits_in_short
+from planner.report.parts import bullets, section, table
+from planner.report.safety_text import steps_in_short
+from planner.report.traces_text import traces_section
+from planner.report.warnings_text import warnings_of
+from planner.schema.plan import Plan
+from planner.schema.pool import Pool
+from planner.schema.supply import HOURS_PER_YEAR
+
+_MOST_POOLS = 8
+_MOST_WARNINGS = 3
+_MOST_LETTERS = 92
+"""Of a warning; the page of details has it whole."""
+
+
+def view(plan: Plan) -> RenderableType:
+    """The screen of a plan; an honest no keeps its whole page, which is short.
+
+    What is cut is counted, and the last line says how to see it.
+    """
+    if plan.status not in ("optimal", "feasible"):
+        return plan_text.view(plan)
+    parts = (
+        *headline(plan),
+        *_money(plan),
+        demand_section(plan),
+        capacity_section(plan),
+        _pools(plan),
+        traces_section(plan),
+        _commands(plan),
+        hours_in_short(plan),
+        limits_in_short(plan.constraints),
+        types_in_short(plan),
+        steps_in_short(plan),
+        _mind(plan),
+        Text("\nMemory, percentiles, prices, losses, next best fleets and the rest: --details", "dim"),
+    )
+    return Group(*(part for part in parts if part is not None))
+
+
+def _money(plan: Plan) -> Iterator[RenderableType]:
+    """Month and year, and what tokens cost."""
+    hourly = plan.cost_usd_per_hour
+    if hourly is None:
+        return
+    month, year = hourly * numbers.HOURS_PER_MONTH, hourly * float(HOURS_PER_YEAR)
+    words = f"{numbers.usd(month)} a month, {numbers.usd(year)} a year"
+    if plan.cost_usd_per_million_output_tokens is not None:
+        words += f"; {numbers.usd(plan.cost_usd_per_million_output_tokens)} per million output tokens"
+    yield Text(f"{words}.")
+    places = plan.costs.by_place.items() if plan.costs is not None else ()
+    shares = [f"{name} ({numbers.share(usd / hourly)})" for name, usd in places if usd > 0]
+    if shares and not shares[0].startswith("("):
+        yield Text(f"From {listing(shares)}.")
+
+
+def _pools(plan: Plan) -> RenderableType | None:
+    if not plan.pools:
+        return None
+    rows = [_pool(plan, pool) for pool in plan.pools[:_MOST_POOLS]]
+    more = len(plan.pools) - _MOST_POOLS
+    notes = [Text(f"… and {numbers.count(more, 'more pool')}", "dim")] if more > 0 else []
+    headings = ("pool", "replicas", "one replica", "load", "cost")
+    engines = dict.fromkeys(f"{pool.engine}, {pool.mode}" for pool in plan.pools)
+    title = f"Pools ({next(iter(engines))})" if len(engines) == 1 else "Pools"
+    return section(title, table(headings, rows, right=(3, 4)), *notes)
+
+
+def _pool(plan: Plan, pool: Pool) -> tuple[str, str, str, str, str]:
+    counts = replicas_by_hour(plan, pool) if has_hours(plan) else (pool.replicas,)
+    least, most = min(counts), max(counts)
+    replicas = f"{most:,}" if least == most else f"{least:,}–{most:,}"
+    return (
+        pool.id,
+        f"{replicas} × {_size(pool)}",
+        _choices(pool),
+        numbers.share(pool.utilization),
+        f"{numbers.usd(pool.usd_per_hour)}/h",
+    )
+
+
+def _size(pool: Pool) -> str:
+    """GPUs of a replica, by name: ``2 h100-80gb-sxm``."""
+    if pool.slice is not None:
+        return f"{pool.slice} of {pool.gpu}"
+    return f"{pool.gpus_per_replica:,} {pool.gpu}"
+
+
+def _choices(pool: Pool) -> str:
+    """Layout, formats and batch; of a measured worker what its table says."""
+    if pool.evidence == "measured":
+        return pool.option
+    degrees = "" if pool.gpus_per_replica == 1 and pool.slice is None else f"{pool_layout(pool)}, "
+    return f"{degrees}{pool.weights}, KV {pool.kv}, batch {pool.max_batch:,}"
+
+
+def _commands(plan: Plan) -> RenderableType | None:
+    """The command of the one pool, or how to get those of several."""
+    known = [pool for pool in plan.pools if pool.command is not None]
+    if len(known) > 1:
+        return Text("  Their commands and manifests: planner export PLAN --to TARGET --out DIR", "dim")
+    return commands_section(plan)
+
+
+def _mind(plan: Plan) -> RenderableType | None:
+    """The first warnings, shortened; how many there are more."""
+    lines = warnings_of(plan)
+    if not lines:
+        return None
+    shown = [_shortened(line) for line in lines[:_MOST_WARNINGS]]
+    more = len(lines) - len(shown)
+    if more > 0:
+        shown.append(f"… and {numbers.count(more, 'more warning')}")
+    return section("Mind", bullets(shown))
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _MOST_LETTERS:
+        return line
+    return f"{line[:_MOST_LETTERS].rsplit(' ', 1)[0].rstrip(',;:')} …"

@@ -1,0 +1,61 @@
+import pytest
+
+from planner.report import plan_brief, terminal
+from planner.report.warnings_text import warnings_of
+
+
+def page(plan, width=100):
+    return terminal.render(plan_brief.view(plan), width=width)
+
+
+def test_one_screen_holds_decision_money_pools_and_limits(chat_plan):
+    text = page(chat_plan)
+    lines = text.splitlines()
+    assert len(lines) <= 40
+    assert lines[1] == "Buy 16 × h100-sxm as 8 replicas for 40.00 USD/h: the cheapest fleet."
+    assert lines[2].startswith("29,200 USD a month, 350,400 USD a year; 4.03 USD per million output tokens")
+    for words in ("chat/serve/1", "itl:chat", "sets capacity", "--details"):
+        assert words in text
+
+
+def test_limits_that_set_capacity_come_first(chat_plan):
+    lines = page(chat_plan).splitlines()
+    first = lines[lines.index("Limits") + 2]
+    assert first.startswith("  itl:chat ")
+    assert first.endswith("sets capacity")
+
+
+def test_many_pools_are_cut_and_counted(chat_plan):
+    pool = chat_plan.pools[0]
+    many = tuple(pool.model_copy(update={"id": f"chat/serve/{n}"}) for n in range(1, 12))
+    text = page(chat_plan.model_copy(update={"pools": many}))
+    assert "chat/serve/8" in text
+    assert "chat/serve/9" not in text
+    assert "… and 3 more pools" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_no_line_is_wider_than_the_page(two_pools, width):
+    assert all(len(line) <= width for line in page(two_pools, width).splitlines())
+
+
+def test_what_pools_share_is_told_once(two_pools):
+    first, second = (pool.id for pool in two_pools.pools[:2])
+    lines = [f"{first}: too warm", "the sun shines: always", f"{second}: too warm", f"{first}: alone"]
+    told = warnings_of(two_pools.model_copy(update={"warnings": tuple(lines)}))
+    both = "every pool" if len(two_pools.pools) == 2 else f"{first} and {second}"
+    assert told == [f"{both}: too warm", "the sun shines: always", f"{first}: alone"]
+
+
+def test_long_warnings_are_shortened_at_a_word_and_the_rest_counted(chat_plan):
+    lines = tuple(f"warning {n} " + "word " * 40 for n in range(5))
+    text = page(chat_plan.model_copy(update={"warnings": lines}))
+    assert "… and 2 more warnings" in text
+    shortened = [line for line in text.splitlines() if "warning 0" in line]
+    assert shortened[0].endswith("word …")
+
+
+def test_a_plan_that_does_not_exist_keeps_its_whole_page(no_plan):
+    from planner.report import plan_text
+
+    assert page(no_plan) == terminal.render(plan_text.view(no_plan), width=100)
