@@ -36,6 +36,7 @@ from planner.interfaces.reason_commands import (
     whatif,
 )
 from planner.interfaces.robust_command import robust
+from planner.interfaces.serve_command import serve
 from planner.interfaces.sizing_commands import curve, estimate, fit
 from planner.interfaces.today_command import today
 from planner.interfaces.trace_command import trace
@@ -116,6 +117,7 @@ app.command()(verify)
 app.command()(trace)
 app.command()(today)
 app.command()(diagnose)
+app.command()(serve)
 
 ENTRIES = ("accelerator", "model", "engine", "prices")
 PAGES = ("reference", "claims")
