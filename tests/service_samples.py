@@ -27,7 +27,7 @@ search: {modes: [aggregated], tp: [1], max_batch: [64], batched_tokens: [2048]}
 def service(folder, limits=None, tokens=()):
     """A client of a new service whose jobs lie in a folder."""
     desk = Desk(History(f"sqlite:///{folder}/jobs.sqlite"), limits or Limits(workers=1))
-    app = application(desk, Keys(tokens), ("testserver",))
+    app = application(desk, Keys(tokens), ("testserver",), page=False)
     with TestClient(app, raise_server_exceptions=False) as client:
         client.desk = desk
         yield client

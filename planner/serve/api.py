@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
 from fastapi import FastAPI, Request
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
 
 from planner.errors import InputError
 from planner.loaders.json_source import one_value
@@ -49,6 +51,8 @@ def routes(app: FastAPI, desk: Desk) -> None:
     app.add_api_route(f"{PREFIX}/jobs/{{job_id}}", cancel, methods=["DELETE"], **openapi.cancel())
     add("/healthz", _healthy, include_in_schema=False)
     add("/metrics", _metrics(desk), include_in_schema=False)
+    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+    app.add_api_route("/api/{rest:path}", _no_route, methods=methods, include_in_schema=False)
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(Exception, _failed)
 
@@ -225,6 +229,19 @@ async def _unknown(request: Request, problem: Exception) -> Response:
     )
     refused.headers.update(problem.headers or {})
     return refused
+
+
+async def _no_route(request: Request) -> Response:
+    """Below ``/api/`` nothing is the page's: a known path with another method, or none."""
+    scope = dict(request.scope)
+    found = [
+        route
+        for route in request.app.routes
+        if isinstance(route, APIRoute) and route.endpoint is not _no_route
+        if route.matches(scope)[0] is Match.PARTIAL
+    ]
+    allowed = ", ".join(sorted({method for route in found for method in route.methods or ()}))
+    raise HTTPException(405, headers={"Allow": allowed}) if allowed else HTTPException(404)
 
 
 async def _failed(_: Request, problem: Exception) -> Response:

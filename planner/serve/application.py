@@ -1,4 +1,4 @@
-"""The application: API and guard."""
+"""The application: API, guard, and the page unless it is left out."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from planner.serve.desk import Desk
 from planner.serve.guard import Guard, Keys
 
 
-def application(desk: Desk, keys: Keys, hosts: Sequence[str] = ()) -> FastAPI:
+def application(desk: Desk, keys: Keys, hosts: Sequence[str] = (), *, page: bool = True) -> FastAPI:
     """Everything that is served.
 
     Args:
         desk: who answers.
         keys: who may ask.
         hosts: names of the server besides those of this machine; with keys any.
+        page: whether there is one at ``/``.
     """
 
     @asynccontextmanager
@@ -44,4 +45,8 @@ def application(desk: Desk, keys: Keys, hosts: Sequence[str] = ()) -> FastAPI:
         hosts=() if keys.asked else (*hosts, "localhost"),
         body_bytes=desk.limits.body_bytes,
     )
+    if page:
+        from planner.serve.page.shell import put_into
+
+        put_into(app, desk)
     return app

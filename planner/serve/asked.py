@@ -156,6 +156,8 @@ class DiagnoseAsked(Noun):
     """What was observed (``planner schema observation``)."""
     metrics: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
     """The text of metrics pages; two of one server are two samples."""
+    text: Text | None = None
+    """A metrics page, or an observation as YAML or JSON: whichever it is."""
     interval_s: Annotated[float, Field(ge=0.1, le=3600)] | None = None
     """Seconds between two samples of every server."""
     selector: Word = ""
@@ -167,9 +169,9 @@ class DiagnoseAsked(Noun):
 
     @model_validator(mode="after")
     def _one_source(self) -> DiagnoseAsked:
-        if (self.observation is None) == (not self.metrics):
-            found = "observation and metrics" if self.metrics else "neither observation nor metrics"
-            raise refused(found, "one of them")
+        given = (self.observation is not None) + bool(self.metrics) + (self.text is not None)
+        if given != 1:
+            raise refused(f"{given} of observation, metrics and text", "one of them")
         return self
 
 
@@ -180,6 +182,25 @@ class ExportAsked(Noun):
     """A plan document."""
     to: Word
     period: Annotated[int, Field(ge=0, le=10_000)] | None = None
+
+
+class DiffAsked(Noun):
+    """As ``planner diff``."""
+
+    before: dict[str, Any]
+    """A plan document."""
+    after: dict[str, Any]
+    """The same."""
+
+
+class TextAsked(Noun):
+    """An answer that shall be told in words."""
+
+    kind: Word
+    """Of its question, such as ``plan``."""
+    document: dict[str, Any]
+    """The answer."""
+    width: Annotated[int, Field(ge=60, le=160)] = 100
 
 
 Asked = (
@@ -193,4 +214,6 @@ Asked = (
     | FitAsked
     | DiagnoseAsked
     | ExportAsked
+    | DiffAsked
+    | TextAsked
 )

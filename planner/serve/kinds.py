@@ -12,7 +12,7 @@ from planner.schema.diagnosis import Diagnosis
 from planner.schema.estimate import Curve, Estimate, Fit
 from planner.schema.plan import Plan
 from planner.serve import asked
-from planner.serve.told import Checked, ExportTold
+from planner.serve.told import Checked, ExportTold, TextTold
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ KINDS: Mapping[str, Kind] = {
     ),
     "fit": Kind(asked.FitAsked, (Fit,), "The cheapest hardware that holds a model.", is_job=False),
     "check": Kind(asked.CheckAsked, (Checked,), "Everything wrong with a problem.", is_job=False),
+    "diff": Kind(asked.DiffAsked, (WhatIf,), "What changed between two plans.", is_job=False),
+    "text": Kind(asked.TextAsked, (TextTold,), "An answer in the words of the command line.", is_job=False),
 }
 
 

@@ -149,7 +149,7 @@ def job_question() -> dict[str, Any]:
 
 def events() -> dict[str, Any]:
     """Of the stream of a job."""
-    stream = {"description": "Events named job.", **_content({"type": "string"}, "text/event-stream")}
+    stream = {"description": "Events named job.", **_content({}, "text/event-stream")}
     return _job_route("job_events", "The job whenever it changes, until it is finished.", {"200": stream})
 
 

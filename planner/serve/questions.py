@@ -6,6 +6,7 @@ The current folder is empty and belongs to the question: documents lie there, an
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from planner.serve.asked import (
     CheckAsked,
     CurveAsked,
     DiagnoseAsked,
+    DiffAsked,
     EstimateAsked,
     ExportAsked,
     FitAsked,
@@ -22,6 +24,7 @@ from planner.serve.asked import (
     PlanAsked,
     ProblemAsked,
     RelaxAsked,
+    TextAsked,
     WhatIfAsked,
 )
 
@@ -110,11 +113,21 @@ def _check(asked: CheckAsked, _: Progress) -> bytes:
     from planner.report import json_document
     from planner.serve.told import Checked, FaultTold
 
+    faults: tuple[FaultTold, ...] = ()
+    text = ""
     try:
         _session(asked)
+        text = _file(asked)
     except InputError as problems:
-        return json_document.encode(json_document.of(Checked(faults=FaultTold.of(problems.faults))))
-    return json_document.encode(json_document.of(Checked(faults=())))
+        faults = FaultTold.of(problems.faults)
+    return json_document.encode(json_document.of(Checked(faults=faults, problem=text)))
+
+
+def _file(asked: CheckAsked) -> str:
+    """The problem file that flags stand for; of files nothing new."""
+    from planner.app.stated_problem import stated_problem
+
+    return "" if asked.stated is None else stated_problem("planner plan", asked.stated).text
 
 
 def _configuration(asked: OneConfiguration) -> dict[str, Any]:
@@ -170,12 +183,26 @@ def _diagnose(asked: DiagnoseAsked, _: Progress) -> bytes:
     from planner.app.observe import read
     from planner.report import json_document
 
+    observation: Path | dict[str, Any] | None = asked.observation
+    if asked.text is not None and is_page(asked.text):
+        asked = asked.model_copy(update={"metrics": (asked.text,)})
+    elif asked.text is not None:
+        observation = Path("observed.yaml")
+        observation.write_text(asked.text, encoding="utf-8")
     pages = [f"metrics-{number}.txt" for number, _ in enumerate(asked.metrics, start=1)]
     for name, text in zip(pages, asked.metrics, strict=True):
         Path(name).write_text(text, encoding="utf-8")
-    readout = read(asked.observation, pages, None, asked.interval_s, None, asked.selector, ())
+    readout = read(observation, pages, None, asked.interval_s, None, asked.selector, ())
     file = None if asked.plan is None else PlanFile(_written(asked.plan), (), asked.workload)
     return json_document.encode(json_document.of(diagnose_readout(readout, (), plan=file, slo_s=asked.slo_s)))
+
+
+_SAMPLE = re.compile(r"^[a-zA-Z_][\w:]*(?<!:)(\{.*\})?[ \t]+[-+.\dNI]", re.MULTILINE)
+
+
+def is_page(text: str) -> bool:
+    """Whether a text is a metrics page: lines with a name, labels and a number, without a colon behind it."""
+    return text.lstrip()[:1] != "{" and _SAMPLE.search(text) is not None
 
 
 def _export(asked: ExportAsked, _: Progress) -> bytes:
@@ -202,9 +229,27 @@ def _export(asked: ExportAsked, _: Progress) -> bytes:
     return json_document.encode(json_document.of(told))
 
 
-def _written(plan: Mapping[str, Any]) -> Path:
-    _PLAN.write_text(json.dumps(plan), encoding="utf-8")
-    return _PLAN
+def _diff(asked: DiffAsked, _: Progress) -> bytes:
+    from planner.app.diff import diff
+    from planner.report import json_document
+
+    before, after = _written(asked.before, Path("before.json")), _written(asked.after, Path("after.json"))
+    return json_document.encode(json_document.of(diff(before, after)))
+
+
+def _text(asked: TextAsked, _: Progress) -> bytes:
+    from planner.report import json_document
+    from planner.report.terminal import render
+    from planner.serve.texts import view
+    from planner.serve.told import TextTold
+
+    text = render(view(asked.kind, asked.document), width=asked.width)
+    return json_document.encode(json_document.of(TextTold(text=text)))
+
+
+def _written(plan: Mapping[str, Any], path: Path = _PLAN) -> Path:
+    path.write_text(json.dumps(plan), encoding="utf-8")
+    return path
 
 
 _ANSWERS: Mapping[str, Callable[[Any, Progress], bytes]] = {
@@ -218,4 +263,6 @@ _ANSWERS: Mapping[str, Callable[[Any, Progress], bytes]] = {
     "diagnose": _diagnose,
     "export": _export,
     "check": _check,
+    "diff": _diff,
+    "text": _text,
 }

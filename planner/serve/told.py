@@ -36,6 +36,14 @@ class Checked(Noun):
     """What is wrong with a problem; nothing: it can be planned."""
 
     faults: tuple[FaultTold, ...]
+    problem: str = ""
+    """The problem file that flags stand for."""
+
+
+class TextTold(Noun):
+    """An answer in the words of the command line."""
+
+    text: str
 
 
 class ExportTold(Noun):
