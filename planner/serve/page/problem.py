@@ -11,14 +11,14 @@ from planner.serve.page.parts import frame, go, show_faults, small
 from planner.serve.told import FaultTold
 
 
-def view(desk: Desk) -> None:
-    """The view at ``/problem``."""
+def view(desk: Desk, begun: str = "") -> None:
+    """The view at ``/problem``; ``begun`` stands in the editor at first."""
     shown = {sample.text: f"{sample.number} · {sample.name}" for sample in samples()}
     about = "A problem file says everything: workloads, limits, prices, hours. Faults are told as you type."
     with frame("/problem", "Problem file", about):
         latest = Latest(lambda: check(), 0.3)
         text = (
-            ui.textarea("Problem (YAML)", value=next(iter(shown)))
+            ui.textarea("Problem (YAML)", value=begun or next(iter(shown)))
             .classes("w-full")
             .props('outlined autogrow input-style="font: 13px/1.5 ui-monospace, monospace" spellcheck=false')
         )
@@ -47,12 +47,4 @@ def view(desk: Desk) -> None:
                 else:
                     ui.label("Nothing wrong with it.").classes("planner-quiet")
 
-        async def begin() -> None:
-            kept = await ui.run_javascript(
-                "const kept = sessionStorage.getItem('problem'); sessionStorage.removeItem('problem'); kept"
-            )
-            if kept:
-                text.set_value(str(kept))
-            await latest.changed()
-
-        ui.timer(0.2, begin, once=True)
+        ui.timer(0.1, latest.changed, once=True)

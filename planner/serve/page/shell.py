@@ -14,7 +14,6 @@ from planner.serve.page import cost, debug, gpus, hardware, history, job, proble
 _TITLE = "Planner"
 _VIEWS: Mapping[str, Callable[[Desk], None]] = {
     "/": start.view,
-    "/problem": problem.view,
     "/hardware": hardware.view,
     "/speed": speed.view,
     "/cost": cost.view,
@@ -35,6 +34,10 @@ def put_views(desk: Desk) -> None:
     ui.button.default_props("no-caps")
     for path, view in _VIEWS.items():
         ui.page(path, title=_TITLE)(partial(view, desk))
+
+    @ui.page("/problem", title=_TITLE)
+    def one_problem(text: str = "") -> None:
+        problem.view(desk, text)
 
     @ui.page("/job/{job_id}", title=_TITLE)
     async def one_job(job_id: str) -> None:

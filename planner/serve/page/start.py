@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from nicegui import ui
 
@@ -95,7 +95,6 @@ def view(desk: Desk) -> None:
         async def edit() -> None:
             told, _ = await small(desk, "check", {"stated": form.stated()})
             if told and told["problem"]:
-                await ui.run_javascript(f"sessionStorage.setItem('problem', {json.dumps(told['problem'])})")
-                ui.navigate.to("/problem")
+                ui.navigate.to(f"/problem?text={quote(told['problem'])}")
 
         ui.timer(0.1, latest.changed, once=True)
