@@ -35,6 +35,7 @@ from planner.interfaces.reason_commands import (
     relax,
     whatif,
 )
+from planner.interfaces.replay_command import replay
 from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
 from planner.interfaces.today_command import today
@@ -113,6 +114,7 @@ app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
 app.command()(verify)
+app.command()(replay)
 app.command()(trace)
 app.command()(today)
 app.command()(diagnose)

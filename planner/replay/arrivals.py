@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,18 +80,3 @@ def at_rate(arrival_s: FloatArray, rate_rps: float) -> FloatArray:
     if span <= 0.0 or arrival_s.size < 2:
         return arrival_s
     return np.asarray((arrival_s - arrival_s[0]) * ((arrival_s.size - 1) / span / rate_rps))
-
-
-def repeated(arrival_s: FloatArray, duration_s: float) -> tuple[FloatArray, NDArray[np.int64]]:
-    """A trace cut to a duration, or gone through again until it is over; and the row of each arrival."""
-    period = float(arrival_s[-1]) * (1.0 + 1.0 / max(arrival_s.size - 1, 1))
-    rounds = 1 if period <= 0.0 else math.ceil(duration_s / period)
-    every = np.concatenate([arrival_s + number * period for number in range(rounds)])
-    rows = np.tile(np.arange(arrival_s.size), rounds)
-    kept = every <= duration_s
-    return every[kept], rows[kept]
-
-
-def hours(rates_rps: Sequence[float]) -> RateProfile:
-    """One rate an hour."""
-    return RateProfile(tuple(3600.0 for _ in rates_rps), tuple(rates_rps))

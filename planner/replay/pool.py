@@ -34,6 +34,8 @@ class PoolPlan:
     """Of a hand-over on the links of one of its replicas, per token of the prompt …"""
     link_s: float = 0.0
     """… and before its first byte."""
+    links: int = 1
+    """Hand-overs that its links carry side by side: one an attention rank."""
 
 
 class Pool:

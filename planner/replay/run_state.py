@@ -22,6 +22,8 @@ class RunState:
     """… nor after that."""
     first_s: list[float] = field(default_factory=list)
     last_s: list[float] = field(default_factory=list)
+    sent_s: dict[int, float] = field(default_factory=dict)
+    """End of prefill of requests that are decoded elsewhere."""
     written: dict[int, int] = field(default_factory=dict)
     """Tokens that requests had written when they were set back."""
     stalled_s: dict[int, float] = field(default_factory=dict)

@@ -236,6 +236,7 @@ class _Run:
     def _hand_over(self, number: int, place: int, index: int, now: float) -> None:
         """The KV of a prompt goes to a decode replica, over the links of both."""
         state, requests, service = self.state, self.plan.requests, self.plan.service
+        state.sent_s.setdefault(index, now)
         if not service.starts_answers:
             if state.first_s[index] != state.first_s[index]:
                 state.first_s[index] = now
@@ -254,8 +255,8 @@ class _Run:
         tokens = requests.prompt[index] * (1.0 - service.hidden_fraction)
         send, take = sender.plan.link_s_per_token, receiver.plan.link_s_per_token
         begins = max(now, sender.links_s[place], receiver.links_s[to])
-        sender.links_s[place] = begins + tokens * send
-        receiver.links_s[to] = begins + tokens * take
+        sender.links_s[place] = begins + tokens * send / sender.plan.links
+        receiver.links_s[to] = begins + tokens * take / receiver.plan.links
         ends = begins + tokens * max(send, take) + max(sender.plan.link_s, receiver.plan.link_s)
         ready = ends + receiver.plan.overhead_s * receiver.plan.first_token_ratio
         heapq.heappush(self.events, (ready, _HANDED, index, to))
