@@ -117,3 +117,25 @@ class Replay(Answer):
     iterations: int
     """Steps of all engines, over all seeds."""
     warnings: tuple[str, ...] = ()
+
+
+class ProofRound(Noun):
+    """One plan and its replay."""
+
+    headroom: dict[str, float]
+    """Capacity over demand that the solver was asked for, by workload."""
+    cost_usd_per_hour: float
+    gpus: int
+    verdict: Literal["holds", "breaks"]
+    nearest: str = ""
+    """The limit with the least room, with what was replayed."""
+
+
+class Proof(Noun):
+    """A plan that was replayed, and planned again with more capacity until it held."""
+
+    verdict: Literal["holds", "breaks"]
+    rounds: tuple[ProofRound, ...]
+    costs_usd_per_hour: float
+    """More than the plan that was not replayed."""
+    text: str
