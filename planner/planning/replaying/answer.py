@@ -127,12 +127,7 @@ def workload_document(answer: Answered) -> WorkloadReplayed:
     """What the requests of a workload experience, over all seeds."""
     runs = answer.runs
     metrics = {
-        f"{metric}_s": {
-            name: value
-            for name in runs[0].statistics[metric]
-            if math.isfinite(value := _mean([run.statistics[metric][name] for run in runs]))
-        }
-        for metric in runs[0].statistics
+        f"{metric}_s": _means([run.statistics[metric] for run in runs]) for metric in runs[0].statistics
     }
     rate = _mean([run.requests / run.period_s for run in runs])
     return WorkloadReplayed(
@@ -140,11 +135,7 @@ def workload_document(answer: Answered) -> WorkloadReplayed:
         refused=sum(run.refused for run in runs),
         sent_again=sum(run.lost for run in runs),
         rate_rps=rate,
-        attainment={
-            name: value
-            for name in runs[0].attainment
-            if math.isfinite(value := _mean([run.attainment[name] for run in runs]))
-        },
+        attainment=_means([run.attainment for run in runs]),
         goodput_rps=_mean([run.good * run.requests / run.period_s for run in runs if run.requests]),
         hit_ratio=_mean([run.hit_ratio for run in runs]),
         **metrics,
@@ -178,5 +169,15 @@ def pool_documents(answer: Answered) -> dict[str, PoolReplayed]:
 
 
 def _mean(values: Sequence[float]) -> float:
+    """Of the runs in which there is anything; 0 where there is in none."""
     known = [value for value in values if math.isfinite(value)]
-    return math.fsum(known) / len(known) if known else 0.0 if not values else math.nan
+    return math.fsum(known) / len(known) if known else 0.0
+
+
+def _means(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """By name; what no run knows is left out."""
+    return {
+        name: _mean([run[name] for run in runs])
+        for name in runs[0]
+        if any(math.isfinite(run[name]) for run in runs)
+    }
