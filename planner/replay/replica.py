@@ -10,20 +10,19 @@ import heapq
 import math
 from collections import deque
 
+from planner.replay.holdings import Holdings
 from planner.replay.run_state import RunState
 from planner.replay.worker import Worker
 
 IDLE = math.inf
 
 
-class Replica:
+class Replica(Holdings):
     """Requests, cache and the step or steps in progress of one replica; times since the start of the run."""
 
     __slots__ = (
-        "begins_s", "begun", "busy_s", "chunks", "delay_s", "ends", "held", "joined", "kv_area", "left",
-        "only_prompts", "peak_kv", "preemptions", "prefilling", "queue", "reserved", "room", "run",
-        "sequence_s", "starts_answers", "step", "steps", "steps_run", "taken", "until_s", "version",
-        "waiting", "worker",
+        "busy_s", "chunks", "delay_s", "kv_area", "peak_kv", "sequence_s", "starts_answers", "steps",
+        "steps_run", "until_s", "version",
     )  # fmt: skip
 
     def __init__(
@@ -44,33 +43,16 @@ class Replica:
             starts_answers: the first token of what is handed to it comes from here.
             queue: shared by all replicas of the pool; None: each has its own.
         """
-        self.worker, self.run, self.queue = worker, run, queue
-        self.only_prompts, self.starts_answers = only_prompts, starts_answers
-        self.waiting: deque[int] = deque()
-        self.prefilling: list[int] = []
-        self.left: dict[int, int] = {}
-        """Prompt tokens to compute, of those in prefill."""
-        self.taken: dict[int, float] = {}
-        """Bytes that are reserved for them, or with `Worker.reserves_answer` for all."""
-        self.reserved = 0.0
-        self.ends: list[tuple[int, int]] = []
-        """Step in which each answer ends, and its request: a heap."""
-        self.begun: dict[int, tuple[int, float]] = {}
-        """Step in which each began to decode, and its context then."""
-        self.joined: list[int] = []
-        """Requests whose first token here is that of the step in progress."""
-        self.step = 0
-        self.held = 0.0
-        """Context of all decoding requests in tokens."""
-        self.room = worker.kv.room_bytes * (1.0 + 1e-12)
+        super().__init__(worker, run, only_prompts=only_prompts, queue=queue)
+        self.starts_answers = starts_answers
         self.chunks: list[tuple[int, int]] = []
         self.steps = 0
         """Steps in progress without prompts; 0: one with prompts."""
-        self.begins_s, self.until_s, self.version = 0.0, IDLE, 0
+        self.until_s, self.version = IDLE, 0
         self.delay_s = 0.0
         """Steps with prompts alone since the last token of decoding requests."""
         self.busy_s = self.sequence_s = self.kv_area = self.peak_kv = 0.0
-        self.preemptions = self.steps_run = 0
+        self.steps_run = 0
 
     # -- arrivals -----------------------------------------------------------------------------------------
 
@@ -86,7 +68,7 @@ class Replica:
             return self.until_s != IDLE
         if self.steps > 1:
             first = self.waiting[0] if self.waiting else self.queue[0] if self.queue else None
-            if first is not None and self._has_room(first):
+            if first is not None and self.has_room(first):
                 return self._cut(now_s)
         return False
 
@@ -131,11 +113,11 @@ class Replica:
         self.chunks = []
         if self.prefilling:
             if self.ends and not self.worker.prompts_apart:
-                self._fitting(1)
+                self.fitting(1)
             self._begin_prompts(now_s)
         if not self.chunks:
             if self.ends:
-                self.steps = self._fitting(self.ends[0][0] - self.step)
+                self.steps = self.fitting(self.ends[0][0] - self.step)
                 self.until_s = now_s + self._decode_s(self.steps)
             else:
                 self.steps, self.until_s = 0, IDLE
@@ -273,97 +255,7 @@ class Replica:
         self.begun[index] = (self.step, float(context))
         self.held += context
 
-    # -- admission and room -------------------------------------------------------------------------------
-
-    def used_bytes(self, more_steps: int = 0) -> float:
-        """Bytes of the cache that are taken, after so many more steps; exact."""
-        if self.worker.reserves_answer:
-            return self.reserved
-        kv, each = self.worker.kv, self.worker.tokens_per_step
-        n, block = len(self.ends), kv.block_tokens
-        if not kv.block_bytes or not n:
-            return self.reserved + n * kv.fixed_bytes
-        at = self.step + more_steps
-        if each == 1.0:
-            more = at + block - 1
-            blocks = sum([(int(context) - began + more) // block for began, context in self.begun.values()])
-        else:
-            blocks = sum(
-                [math.ceil((context + (at - began) * each) / block) for began, context in self.begun.values()]
-            )
-        return self.reserved + n * kv.fixed_bytes + blocks * kv.block_bytes
-
-    def _most_bytes(self, more_steps: int) -> float:
-        """The same, at most: every last block just begun."""
-        kv, n = self.worker.kv, len(self.ends)
-        tokens = self.held + n * (more_steps * self.worker.tokens_per_step + kv.block_tokens - 1.0)
-        return self.reserved + n * kv.fixed_bytes + tokens / kv.block_tokens * kv.block_bytes
-
-    def _fitting(self, steps: int) -> int:
-        """So many of these steps as the cache has room for; the youngest request gives way to one."""
-        if self.worker.reserves_answer:
-            return steps
-        while self._most_bytes(steps) > self.room:
-            if self.used_bytes(steps) <= self.room:
-                return steps
-            low, high = 0, steps
-            while high - low > 1:
-                middle = (low + high) // 2
-                if self.used_bytes(middle) <= self.room:
-                    low = middle
-                else:
-                    high = middle
-            if low or len(self.ends) + len(self.prefilling) == 1:
-                return max(low, 1)
-            self._preempt()
-            if not self.ends:
-                return 0
-            steps = self.ends[0][0] - self.step if steps > 1 else 1
-        return steps
-
-    def _preempt(self) -> None:
-        """The request that was admitted last is set back; its KV is computed again."""
-        self.preemptions += 1
-        if self.prefilling:
-            index = self.prefilling.pop()
-            del self.left[index]
-            self.reserved -= self.taken.pop(index)
-            self.waiting.appendleft(index)
-            return
-        index, (began, context) = next(reversed(self.begun.items()))
-        del self.begun[index]
-        each = self.worker.tokens_per_step
-        grown = (self.step - began) * each
-        self.held -= context + grown
-        self.ends = [entry for entry in self.ends if entry[1] != index]
-        heapq.heapify(self.ends)
-        run = self.run
-        written = int(context + grown + 1e-9) - run.requests.prompt[index]
-        run.handed.discard(index)
-        if written > 0:
-            run.written[index] = min(written, run.requests.answer[index] - 1)
-            run.stalled_s[index] = self.begins_s
-        if index in self.joined:
-            self.joined.remove(index)
-        self.waiting.appendleft(index)
-
-    def _need_bytes(self, index: int) -> float:
-        """What a request takes when it is admitted."""
-        requests = self.run.requests
-        tokens = requests.prompt[index] + self.run.written.get(index, 0)
-        if self.worker.reserves_answer and not self.only_prompts:
-            tokens = requests.prompt[index] + requests.answer[index]
-        return self.worker.kv.bytes_of(tokens)
-
-    def _has_room(self, index: int) -> bool:
-        worker = self.worker
-        inside = len(self.ends) + len(self.prefilling)
-        if inside >= worker.running or (worker.whole_batches and self.ends):
-            return False
-        if not inside:
-            return True
-        need = self._need_bytes(index)
-        return self._most_bytes(0) + need <= self.room or self.used_bytes() + need <= self.room
+    # -- admission -------------------------------------------------------------------------------
 
     def _admit(self) -> None:
         """Requests for which there is room, while the step has tokens left."""
@@ -379,13 +271,13 @@ class Replica:
                 return
             index = source[0]
             handed = index in run.handed
-            if (budget <= 0 and not handed) or not self._has_room(index):
+            if (budget <= 0 and not handed) or not self.has_room(index):
                 return
             source.popleft()
             if handed:
                 self._take_handed(index)
                 continue
-            need = self._need_bytes(index)
+            need = self.need_bytes(index)
             self.taken[index] = need
             self.reserved += need
             left = run.requests.computed[index] + run.written.get(index, 0)
@@ -397,7 +289,7 @@ class Replica:
         """A request whose KV has come decodes at once."""
         run = self.run
         if self.worker.reserves_answer:
-            need = self._need_bytes(index)
+            need = self.need_bytes(index)
             self.taken[index] = need
             self.reserved += need
         written = 0 if self.starts_answers else 1
@@ -415,15 +307,6 @@ class Replica:
 
     def drop_all(self) -> list[int]:
         """The replica fails: every request in it, to be sent elsewhere; nothing of them is kept."""
-        lost = [*self.begun, *self.prefilling, *self.waiting]
-        for index in lost:
-            self.run.written.pop(index, None)
-            self.run.stalled_s.pop(index, None)
-            self.run.handed.discard(index)
-        self.waiting.clear()
-        self.prefilling, self.joined, self.chunks = [], [], []
-        self.left, self.taken, self.begun = {}, {}, {}
-        self.ends, self.held, self.reserved = [], 0.0, 0.0
-        self.until_s, self.steps, self.delay_s = IDLE, 0, 0.0
+        self.chunks, self.steps, self.delay_s, self.until_s = [], 0, 0.0, IDLE
         self.version += 1
-        return lost
+        return self.dropped()
