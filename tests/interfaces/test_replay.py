@@ -253,3 +253,10 @@ def test_a_plan_without_a_fleet_is_told(tmp_path, capsys, plan):
     (tmp_path / "none.json").write_text(json.dumps({**document, "status": "infeasible", "pools": []}))
     assert cli.run(["replay", str(tmp_path / "none.json")]) == 2
     assert "a plan with a fleet" in capsys.readouterr().err
+
+
+def test_a_trace_of_more_requests_than_are_kept_is_refused(plan, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("planner.loaders.trace_counts.MOST_KEPT", 50)
+    rows = [f"{_clock(at)},{n},{m}" for at, n, m in _rows(200)]
+    assert cli.run(["replay", plan, "--trace", _azure(tmp_path, rows)]) == 2
+    assert "200 requests" in capsys.readouterr().err
