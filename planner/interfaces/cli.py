@@ -35,6 +35,7 @@ from planner.interfaces.reason_commands import (
     relax,
     whatif,
 )
+from planner.interfaces.report_command import report
 from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
 from planner.interfaces.today_command import today
@@ -105,6 +106,7 @@ for _command in (
     routes,
     schedule,
     export,
+    report,
 ):
     app.command()(_command)
 app.command()(fit)
