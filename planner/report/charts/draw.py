@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from planner.characters import xml
+from planner.characters import spelled, xml
 from planner.report.charts.bars import bar_chart, stack_chart
 from planner.report.charts.lines import hour_chart, line_chart
 from planner.report.charts.theme import PAGE, config
@@ -45,8 +45,7 @@ def _spec(chart: Chart, titled: bool) -> Any:
         made = hour_chart(chart)
     else:
         made = line_chart(chart)
-    # Words that people chose are masked by `xml` once more, since Vega escapes but does not mask.
-    return made.properties(title=chart.title) if titled else made
+    return made.properties(title=spelled(chart.title)) if titled else made
 
 
 def _drawn(spec: Any, name: str, attributes: str, after: str = "") -> str:

@@ -75,7 +75,7 @@ def line_chart(chart: LineChart) -> Any:
     """Panels above each other over one x axis."""
     most = max((x for panel in chart.panels for track in panel.tracks for x, _ in track.points), default=1.0)
     least = min((x for panel in chart.panels for track in panel.tracks for x, _ in track.points), default=0.0)
-    low = 0.0 if least < 0.5 * most else least - 0.1 * (most - least)
+    low = 0.0 if least < 0.5 * most or least == most else least - 0.1 * (most - least)
     domain = [low, most + 0.05 * (most - low) or 1.0]
     panels = [
         _panel(panel, chart.x_title if panel is chart.panels[-1] else None, domain, place)

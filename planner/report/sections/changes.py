@@ -159,19 +159,23 @@ def ways_out(plan: Plan) -> Section | None:
     """What would make a plan possible, the cheapest way first."""
     if plan.status != "infeasible":
         return None
-    priced = [way for way in plan.relaxations if way.cost_usd_per_hour is not None]
-    if not priced:
+    cheapest = _cheapest(plan)
+    if cheapest is None:
         return section("ways-out", "Ways out", _relaxations(plan) or Paragraph(_ASK_WAYS, "note"))
-    cheapest = min(priced, key=lambda way: way.cost_usd_per_hour or 0.0)
     command = relaxation_command(cheapest)
     return section(
         "ways-out",
         "Ways out",
         Paragraph(_way_words(cheapest), "lead"),
         Command("to see it", command.replace(" \\\n   ", "")) if command else None,
-        _ways_chart(plan, priced, cheapest),
+        ways_chart(plan),
         _relaxations(plan),
     )
+
+
+def _cheapest(plan: Plan) -> Relaxation | None:
+    priced = [way for way in plan.relaxations if way.cost_usd_per_hour is not None]
+    return min(priced, key=lambda way: way.cost_usd_per_hour or 0.0, default=None)
 
 
 def _moves(way: Relaxation) -> str:
@@ -186,11 +190,15 @@ def _way_words(way: Relaxation) -> str:
     return f"The cheapest way out: {_moves(way)}; the fleet then costs {cost}/h."
 
 
-def _ways_chart(plan: Plan, priced: list[Relaxation], cheapest: Relaxation) -> BarChart:
+def ways_chart(plan: Plan) -> BarChart | None:
+    """What the fleet costs on each way out of a conflict; None where a plan is, or no way is known."""
+    cheapest = _cheapest(plan)
+    if cheapest is None or is_answered(plan):
+        return None
     bars = []
     for place, way in enumerate(plan.relaxations, 1):
-        if way in priced:
-            cost = way.cost_usd_per_hour or 0.0
+        cost = way.cost_usd_per_hour
+        if cost is not None:
             label = f"{numbers.usd(cost)}/h" + (" (cheapest)" if way == cheapest else "")
             name = f"{place}: {', '.join(moved.id for moved in way.changes)}"
             bars.append(Bar(name, cost, label, strong=way == cheapest))

@@ -121,15 +121,15 @@ def _parts(plan: Plan) -> Table | None:
     return table("money", "Where the money goes", headings, rows, note + "suppliers belong to none.")
 
 
-def money_chart(plan: Plan) -> BarChart | None:
-    """A bar for each part of each way of dividing the money that has several."""
+def money_chart(plan: Plan, always: bool = False) -> BarChart | None:
+    """A bar for each part of each way of dividing the money that has several; ``always``: else of any."""
     whole = plan.cost_usd_per_hour
     if not whole:
         return None
     ways = {way: parts for way, parts in _ways(plan).items() if len(_sorted(parts)) > 1}
     bars = tuple(
         Bar(f"{way}: {name}", usd_per_h, f"{usd(usd_per_h)}/h ({share(usd_per_h / whole)})")
-        for way, parts in ways.items()
+        for way, parts in (ways or (_ways(plan) if always else {})).items()
         for name, usd_per_h in _most(_sorted(parts))
     )
     told = "; ".join(f"{bar.name} {bar.label}" for bar in bars)
