@@ -182,7 +182,7 @@ def _latency_panel(curve: Curve) -> LinePanel:
         if name in ("ttft_p99", "itl_p99")
     )
     tracks = tuple(Track(name, tuple(_series(curve, field))) for name, field, _ in _MARKS)
-    return LinePanel("latency (P99), s", tracks, dots, limits, log=True)
+    return LinePanel("latency (P99)", tracks, dots, limits, log=True, seconds=True)
 
 
 def _cost_panel(curve: Curve) -> LinePanel | None:

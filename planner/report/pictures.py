@@ -52,11 +52,12 @@ def _front_panel(plans: Sequence[Plan], first: str, axis: str, middle: int | Non
     knees = [item for item in known if middle is not None and item[0] is plans[middle]]
     marked = tuple(Dot(f"knee: {fleet(plan)}", x, y) for plan, x, y in knees)
     others = tuple(Dot("", x, y) for plan, x, y in known if not knees or plan is not knees[0][0])
-    return LinePanel(_axis(axis), (Track(axis, points, in_steps=True),), (*others, *marked))
+    track = Track(axis, points, in_steps=True)
+    return LinePanel(_axis(axis), (track,), (*others, *marked), seconds=axis not in UNITS)
 
 
 def _axis(name: str) -> str:
-    unit = UNITS.get(name, "s")
+    unit = UNITS.get(name, "")
     words = name.replace("_", " ")
     return f"{words}, {unit}" if unit else words
 

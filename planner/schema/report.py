@@ -149,6 +149,9 @@ class LinePanel:
     limits: tuple[tuple[str, float], ...] = ()
     """Names and heights of horizontals."""
     log: bool = False
+    """Lines rise over a logarithmic axis of whole decades."""
+    seconds: bool = False
+    """Values are seconds."""
 
 
 @dataclass(frozen=True)

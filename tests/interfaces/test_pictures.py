@@ -81,7 +81,7 @@ def test_a_front_marks_its_knee(make_plan):
         for cost, gpus, itl in ((40.0, 16, 0.06), (44.0, 18, 0.03), (70.0, 28, 0.029))
     ]  # fmt: skip
     words = words_of(picture(*pictures.of_front(Plans(plans=tuple(plans), axes=("cost", "itl_p99")))))
-    assert {"knee: 18 × h100-sxm", "cost, USD/h", "itl p99, s"} <= words
+    assert {"knee: 18 × h100-sxm", "cost, USD/h", "itl p99", "30ms"} <= words
 
 
 def test_what_has_no_plan_draws_its_ways_out(no_plan):

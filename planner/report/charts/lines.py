@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ _SIDE_PX = 80
 """For numbers of the y axis."""
 _HOUR_PANEL_PX = 120
 _LINE_PANEL_PX = 270
-_SMALL_PANEL_PX = 130
+_SMALL_PANEL_PX = 160
 _DAY_H = 24
 _LIMIT_DASH = [3, 3]
 
@@ -86,13 +87,9 @@ def line_chart(chart: LineChart) -> Any:
 
 def _panel(panel: LinePanel, x_title: str | None, domain: list[float], place: int) -> Any:
     names = [shortened(track.name) for track in panel.tracks]
-    x = alt.X("x:Q", scale=alt.Scale(domain=domain, nice=False), axis=alt.Axis(title=x_title, format=",.6~f"))
-    y = alt.Y(
-        "y:Q",
-        title=panel.y_title,
-        scale=_y_scale(panel),
-        axis=alt.Axis(tickCount=6, format="~s" if not panel.log else ",.6~f"),
-    )
+    x_axis = alt.Axis(title=x_title, format=",.6~f", tickCount=8)
+    x = alt.X("x:Q", scale=alt.Scale(domain=domain, nice=False), axis=x_axis)
+    y = alt.Y("y:Q", title=panel.y_title, scale=_y_scale(panel), axis=_y_axis(panel))
     rows = [
         {"x": at, "y": value, "series": name}
         for name, track in zip(names, panel.tracks, strict=True)
@@ -108,15 +105,31 @@ def _panel(panel: LinePanel, x_title: str | None, domain: list[float], place: in
     dash = alt.StrokeDash("series:N", scale=dashes, **order)
     marked = chart_of(rows).mark_line(strokeWidth=2.2, interpolate="step-after" if steps else "linear")
     line = marked.encode(x=x, y=y, color=color, strokeDash=dash)
-    layers = [line, *_limits(panel, x, y, domain), *_dots(panel.dots, x, y, domain)]
+    layers = [line, *_limits(panel, x, y, domain), *_dots(panel.dots, x, y, domain, rising=panel.log)]
     height = _LINE_PANEL_PX if place == 0 else _SMALL_PANEL_PX
     return alt.layer(*layers).properties(width=WIDTH_PX - _SIDE_PX, height=height)
 
 
 def _y_scale(panel: LinePanel) -> Any:
-    return (
-        alt.Scale(type="log", nice=True) if panel.log else alt.Scale(zero=not _far(panel.tracks), nice=True)
-    )
+    if not panel.log:
+        return alt.Scale(zero=not _far(panel.tracks), nice=True)
+    decades = _decades(panel)
+    return alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False)
+
+
+def _y_axis(panel: LinePanel) -> Any:
+    """Times carry their unit; of logarithmic axes there are whole decades."""
+    ticks = {"values": _decades(panel)} if panel.log else {"tickCount": 6}
+    words = "format(datum.value, '~s') + 's'" if panel.seconds else "format(datum.value, ',.6~f')"
+    return alt.Axis(labelExpr=words, minExtent=_NUMBERS_PX, **ticks)
+
+
+def _decades(panel: LinePanel) -> list[float]:
+    """Powers of ten around everything in the panel."""
+    values = [y for track in panel.tracks for _, y in track.points] + [most for _, most in panel.limits]
+    known = [math.log10(value) for value in values if value > 0.0] or [0.0]
+    low = math.floor(min(known))
+    return [10.0**power for power in range(low, max(math.ceil(max(known)), low + 1) + 1)]
 
 
 def _far(tracks: Sequence[Track]) -> bool:
@@ -130,28 +143,31 @@ def _far(tracks: Sequence[Track]) -> bool:
 def _limits(panel: LinePanel, x: Any, y: Any, domain: list[float]) -> list[Any]:
     if not panel.limits:
         return []
-    rows = [{"x": domain[0], "y": height, "words": spelled(name)} for name, height in panel.limits]
+    rows = [{"x": domain[1], "y": height, "words": spelled(name)} for name, height in panel.limits]
     base = chart_of(rows)
     return [
         base.mark_rule(color=SOFT, strokeDash=_LIMIT_DASH, strokeWidth=1.4).encode(y=y),
-        base.mark_text(align="left", dx=6, dy=-6, color=INK, fontSize=11).encode(x=x, y=y, text="words:N"),
+        base.mark_text(align="right", dx=-4, dy=-6, color=INK, fontSize=11).encode(x=x, y=y, text="words:N"),
     ]
 
 
-def _dots(dots: Sequence[Dot], x: Any, y: Any, domain: list[float]) -> list[Any]:
+def _dots(dots: Sequence[Dot], x: Any, y: Any, domain: list[float], rising: bool) -> list[Any]:
     layers: list[Any] = []
     plot_px = WIDTH_PX - _SIDE_PX
     for number, dot in enumerate(dots):
         at_px = (dot.x - domain[0]) / (domain[1] - domain[0]) * plot_px
-        left = at_px + letters_px(dot.name) + 12 > plot_px
+        fits_left = at_px > letters_px(dot.name) + 12
+        # Words stand above and left of lines that rise, right of those that fall, where there is room.
+        left = fits_left if rising else at_px + letters_px(dot.name) + 12 > plot_px
+        below = rising and not fits_left
         base = chart_of([{"x": dot.x, "y": dot.y, "words": spelled(dot.name)}])
-        layers += [
-            base.mark_point(filled=True, fill=PAGE, stroke=INK, strokeWidth=2, size=60, opacity=1).encode(
-                x=x, y=y
-            ),
-            base.mark_text(
-                align="right" if left else "left", dx=-9 if left else 9, dy=-8 - 15 * (number % 2),
-                color=INK, fontSize=12,
-            ).encode(x=x, y=y, text="words:N"),
-        ]  # fmt: skip
+        mark = base.mark_point(filled=True, fill=PAGE, stroke=INK, strokeWidth=2, size=60, opacity=1)
+        words = base.mark_text(
+            align="right" if left else "left",
+            dx=-9 if left else 9,
+            dy=14 if below else -10 - 15 * (number % 2),
+            color=INK,
+            fontSize=12,
+        )
+        layers += [mark.encode(x=x, y=y), words.encode(x=x, y=y, text="words:N")]
     return layers

@@ -43,7 +43,7 @@ def config() -> dict[str, Any]:
         | {"gridColor": GRID, "domainColor": SOFT, "tickColor": SOFT, "titleFontWeight": "normal"},
         "legend": letters
         | {"orient": "top", "direction": "horizontal", "labelLimit": 240, "symbolType": "square"},
-        "title": {"color": INK, "fontSize": 14, "anchor": "start", "offset": 10},
+        "title": {"color": INK, "fontSize": 14, "anchor": "start", "frame": "group", "offset": 10},
         "concat": {"spacing": 22},
     }
 
