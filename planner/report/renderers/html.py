@@ -32,6 +32,10 @@ _WIDE = 9
 """Columns from which on a table is set smaller."""
 
 
+_FEW = 15
+"""Rows below which a table is printed on one page."""
+
+
 def render(report: Report) -> bytes:
     """The page as UTF-8; the same report gives the same bytes."""
     environment = jinja2.Environment(
@@ -40,7 +44,7 @@ def render(report: Report) -> bytes:
     )  # fmt: skip
     environment.globals |= {
         "kind": _kind, "chart": _chart, "words": cells.text, "is_number": _is_number, "exact": _exact,
-        "numeric": _numeric, "wide": _WIDE,
+        "numeric": _numeric, "wide": _WIDE, "few": _FEW,
     }  # fmt: skip
     template = environment.from_string(_resource("report.html.j2"))
     css = _resource("report.css").replace("/* charts in the dark */", dark_css())

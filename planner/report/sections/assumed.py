@@ -97,10 +97,15 @@ def _sentences(plan: Plan) -> Iterator[str]:
         counts = problem_value(plan, "fleet", name)
         if isinstance(counts, Mapping) and counts:
             yield f"{value}: {listing([f'{count} × {gpu}' for gpu, count in counts.items()])}."
-    for key, words in (("budget", "Budget"), ("max_gpus", "At most so many GPUs")):
-        stated = problem_value(plan, "fleet", key)
-        if stated is not None:
-            yield f"{words}: {_word(stated)}."
+    budget = problem_value(plan, "fleet", "budget")
+    if isinstance(budget, Mapping):
+        spans = [f"{usd} USD {span.replace('_', ' ')}" for span, usd in budget.items() if usd is not None]
+        yield f"Budget: {listing(spans)}."
+    elif budget is not None:
+        yield f"Budget: {budget}."
+    most = problem_value(plan, "fleet", "max_gpus")
+    if most is not None:
+        yield f"At most {most} GPUs."
     if plan.prices_as_of is not None:
         yield f"Prices are judged as of {plan.prices_as_of}."
 

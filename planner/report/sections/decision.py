@@ -22,9 +22,11 @@ _MOST_PARTS = 8
 def decision(plan: Plan) -> Section | None:
     """What to buy, and the money."""
     first, *more = headlines(plan)
+    if not is_answered(plan):
+        return section("decision", "Decision", Paragraph(first, "lead"), *map(Paragraph, more))
     lead = [Paragraph(line, "lead") for line in more[:1]] + [Paragraph(line) for line in more[1:]]
     blocks: list[Block | None] = [*lead, Paragraph(first, "note")]
-    if is_answered(plan):
+    if plan.cost_usd_per_hour is not None:
         blocks += [_figures(plan), money_chart(plan), _numbers(plan), _parts(plan)]
     return section("decision", "Decision", *blocks)
 

@@ -20,7 +20,7 @@ def safety(plan: Plan) -> Section | None:
     """The stack of safety; None where the plan has none."""
     if not plan.safety:
         return None
-    words = step_words(plan)
+    words = step_words(plan, "whole servers, terms, starts" if has_hours(plan) else "whole servers")
     rows: list[tuple[Cell, ...]] = []
     before: float | None = None
     for step in plan.safety:
