@@ -67,7 +67,7 @@ fit: setup
 	  --out catalog/calibration/reference.yaml --docs docs/accuracy.md
 
 constraints: setup-dev
-	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --group dev --extra serve pyproject.toml \
+	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --group dev pyproject.toml \
 	  --custom-compile-command "make constraints" --output-file constraints.txt
 
 clean:
