@@ -184,6 +184,30 @@ class ExportAsked(Noun):
     period: Annotated[int, Field(ge=0, le=10_000)] | None = None
 
 
+class Loss(Noun):
+    """A replica that is lost while a plan is replayed."""
+
+    pool: Word
+    at_s: Positive
+
+
+class ReplayAsked(Noun):
+    """As ``planner replay``, of the plan's own peak."""
+
+    plan: dict[str, Any]
+    """A plan document."""
+    rate_rps: Positive | None = None
+    duration_s: Positive | None = None
+    seeds: Annotated[int, Field(ge=1, le=1000)] = 3
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    router: RoutingPolicy | None = None
+    failures: tuple[Loss, ...] = ()
+    workload: Word | None = None
+    confidence: Annotated[float, Field(ge=0.01, le=0.99)] | None = None
+    change: bool = True
+    """Look for the smallest change that holds."""
+
+
 class DiffAsked(Noun):
     """As ``planner diff``."""
 
@@ -214,6 +238,7 @@ Asked = (
     | FitAsked
     | DiagnoseAsked
     | ExportAsked
+    | ReplayAsked
     | DiffAsked
     | TextAsked
 )

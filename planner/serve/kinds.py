@@ -11,6 +11,7 @@ from planner.schema.base import Noun
 from planner.schema.diagnosis import Diagnosis
 from planner.schema.estimate import Curve, Estimate, Fit
 from planner.schema.plan import Plan
+from planner.schema.replay import Replay
 from planner.serve import asked
 from planner.serve.told import Checked, ExportTold, TextTold
 
@@ -37,6 +38,7 @@ KINDS: Mapping[str, Kind] = {
         asked.DiagnoseAsked, (Diagnosis,), "Cause and next action behind what production shows."
     ),
     "export": Kind(asked.ExportAsked, (ExportTold,), "A plan in the words of another program."),
+    "replay": Kind(asked.ReplayAsked, (Replay,), "A plan request by request: does it keep its limits?"),
     "estimate": Kind(
         asked.EstimateAsked, (Estimate,), "Memory, speed and cost of one configuration.", is_job=False
     ),

@@ -24,6 +24,7 @@ from planner.serve.asked import (
     PlanAsked,
     ProblemAsked,
     RelaxAsked,
+    ReplayAsked,
     TextAsked,
     WhatIfAsked,
 )
@@ -229,6 +230,16 @@ def _export(asked: ExportAsked, _: Progress) -> bytes:
     return json_document.encode(json_document.of(told))
 
 
+def _replay(asked: ReplayAsked, progress: Progress) -> bytes:
+    from planner.app.replay import Asked, replay
+    from planner.report import json_document
+
+    given = asked.model_dump(exclude={"plan", "failures"})
+    lost = tuple((one.pool, one.at_s) for one in asked.failures)
+    found = replay(_written(asked.plan), Asked(**given, failures=lost), progress=progress)
+    return json_document.encode(json_document.of(found))
+
+
 def _diff(asked: DiffAsked, _: Progress) -> bytes:
     from planner.app.diff import diff
     from planner.report import json_document
@@ -262,6 +273,7 @@ _ANSWERS: Mapping[str, Callable[[Any, Progress], bytes]] = {
     "fit": _fit,
     "diagnose": _diagnose,
     "export": _export,
+    "replay": _replay,
     "check": _check,
     "diff": _diff,
     "text": _text,

@@ -12,11 +12,12 @@ from planner.schema.answers import Sweep, WhatIf
 from planner.schema.diagnosis import Diagnosis
 from planner.schema.estimate import Curve, Estimate, Fit
 from planner.schema.plan import Plan
+from planner.schema.replay import Replay
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_KINDS = ("plan", "relax", "capacity", "whatif", "diff", "diagnose", "fit", "estimate", "curve")
+_KINDS = ("plan", "relax", "capacity", "whatif", "diff", "diagnose", "replay", "fit", "estimate", "curve")
 
 
 def view(kind: str, document: Mapping[str, Any]) -> RenderableType:
@@ -28,6 +29,10 @@ def view(kind: str, document: Mapping[str, Any]) -> RenderableType:
     if kind not in _KINDS:
         raise input_error("request", "kind", f'"{kind}"', f"one of {', '.join(_KINDS)}")
     read = Document("document", b"", dict(document))
+    if kind == "replay":
+        from planner.report import replay_text
+
+        return replay_text.view(validated(Replay, read))
     if kind == "diagnose":
         from planner.report import diagnosis_text
 

@@ -130,6 +130,20 @@ def test_a_plan_is_exported_as_texts(client):
     assert wrong.status_code == 422
 
 
+def test_a_plan_is_replayed_as_by_the_command_line(client, tmp_path, capsysbinary):
+    plan, short = client.post("/api/v1/plan", json={"problem": PROBLEM}), tmp_path / "plan.json"
+    short.write_bytes(plan.content)
+    asked = {
+        "plan": plan.json(),
+        "duration_s": 60,
+        "seeds": 2,
+        "failures": [{"pool": "chat/serve/1", "at_s": 20}],
+    }
+    words = ["--duration", "60", "--seeds", "2", "--fail", "chat/serve/1@20", "--json"]
+    assert cli.run(["replay", str(short), *words]) in (0, 1)
+    assert client.post("/api/v1/replay", json=asked).content == capsysbinary.readouterr().out
+
+
 SECRET = "Xq7-not-to-be-told"
 
 

@@ -22,6 +22,7 @@ _TITLES = {
     "capacity": "Largest load",
     "diagnose": "Diagnosis",
     "export": "Export",
+    "replay": "Replay",
 }
 
 
@@ -109,6 +110,7 @@ def _more(desk: Desk, plan: dict[str, Any], kind: str) -> None:
                 "outline"
             )
         if plan["pools"]:
+            ui.button("Replay it", on_click=lambda: go(desk, "replay", {"plan": plan})).props("outline")
             target = ui.select(
                 ["vllm", "compose", "kubernetes", "kserve", "prometheus", "grafana"],
                 value="kubernetes",
