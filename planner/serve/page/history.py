@@ -49,6 +49,12 @@ def view(desk: Desk) -> None:
                     return
                 table = ui.table(columns=columns, rows=rows, selection="multiple", pagination=20)
                 table.classes("w-full").props("flat bordered dense")
+                table.add_slot("header-selection", "<span></span>")
+                table.add_slot(
+                    "body-selection",
+                    '<q-checkbox dense v-model="props.selected" '
+                    ':aria-label="`Mark ${props.row.kind} ${props.row.name} of ${props.row.created}`" />',
+                )
                 table.add_slot(
                     "body-cell-name",
                     '<q-td :props="props"><a :href="\'/job/\' + props.row.id">'

@@ -58,15 +58,14 @@ h2 { font-size: 1.1rem; line-height: 1.3; font-weight: 600; margin: 1rem 0 .25re
 def frame(path: str, title: str, about: str = "") -> Iterator[None]:
     """A view with its title, and the way to the others."""
     ui.add_css(_STYLE)
+    ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
     ui.colors(primary="#1d4ed8")
     with ui.element("nav").classes("planner-nav w-full flex gap-1 px-2 py-1").props('aria-label="Views"'):
         for target, name in VIEWS.items():
             link = ui.link(name, target)
             if target == path:
                 link.props("aria-current=page")
-    with (
-        ui.element("main").classes("w-full mx-auto px-3 pb-8 flex flex-col gap-3").style("max-width: 1180px")
-    ):
+    with ui.element("div").classes("w-full mx-auto px-3 pb-8 flex flex-col gap-3").style("max-width: 1180px"):
         heading(title, 1)
         if about:
             ui.label(about).classes("planner-quiet")
