@@ -260,3 +260,15 @@ def test_a_trace_of_more_requests_than_are_kept_is_refused(plan, tmp_path, capsy
     rows = [f"{_clock(at)},{n},{m}" for at, n, m in _rows(200)]
     assert cli.run(["replay", plan, "--trace", _azure(tmp_path, rows)]) == 2
     assert "200 requests" in capsys.readouterr().err
+
+
+def test_blocks_of_a_trace_are_found_again(told, plan, tmp_path):
+    path = tmp_path / "trace.jsonl"
+    lines = [
+        {"timestamp": 400 * row, "input_length": 1024, "output_length": 20, "hash_ids": [1, 2 + row % 3]}
+        for row in range(200)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = told("replay", plan, "--seeds", "1", "--no-change", "--trace", str(path))
+    assert found["workloads"]["chat"]["hit_ratio"] > 0.9
+    assert any("blocks of 512 tokens" in warning for warning in found["warnings"])
