@@ -59,3 +59,16 @@ def test_a_small_cache_keeps_what_running_requests_leave():
     spread = _asked([tuple(range(start, start + 4)) for start in (0, 10, 20, 0)])
     assert 1 < simulate(together(worker(kv=room), 1, "round-robin", spread)).state.computed[3] < 400
     assert simulate(together(worker(), 1, "round-robin", spread)).state.computed[3] == pytest.approx(1)
+
+
+def test_a_router_that_sees_caches_finds_more_and_leaves_busy_replicas():
+    random = np.random.default_rng(4)
+    groups = [tuple(range(100 * group, 100 * group + 5)) for group in random.integers(0, 8, 400).tolist()]
+    asked = _asked([(*group, 10_000 + place) for place, group in enumerate(groups)], gap_s=0.05, answer=20)
+    computed, spread = {}, {}
+    for policy in ("cache-aware", "least-loaded"):
+        found = simulate(together(worker(), 4, policy, asked))
+        computed[policy] = sum(found.state.computed)
+        spread[policy] = [replica.steps_run for replica in found.pools[0].replicas]
+    assert computed["cache-aware"] < 0.9 * computed["least-loaded"]
+    assert min(spread["cache-aware"]) > 0
