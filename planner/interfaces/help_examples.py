@@ -19,6 +19,7 @@ EXAMPLES = {
     "routes": "plan.json",
     "schedule": "plan.json",
     "export": "plan.json --to kubernetes --out deploy",
+    "report": "plan.json --out report.html",
     "fit": "--model Qwen/Qwen3-32B --context 32768 --concurrency 16",
     "estimate": "--model Qwen/Qwen3-32B --gpu h100 --tp 2 --isl 800 --osl 300 --concurrency 32",
     "curve": "--model Qwen/Qwen3-32B --gpu h100 --isl 800 --osl 300",

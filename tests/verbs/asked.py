@@ -86,6 +86,7 @@ def of_plan(path, plan, other):
         *(handed_on("routes", form) for form in ("table", "json", "csv", "httproute")),
         *(handed_on("schedule", form) for form in ("table", "json", "csv")),
         *(exported(target.id) for target in TARGETS),
+        Asked(("report", plan, "--out", f"{plan}.html"), limited=False, json=()),
     ]
 
 
