@@ -29,6 +29,7 @@ from planner.interfaces.output import Answer
 from planner.interfaces.plan_command import plan
 from planner.interfaces.problem_commands import example, init
 from planner.interfaces.reason_commands import diff, explain, relax, whatif
+from planner.interfaces.replay_command import replay
 from planner.interfaces.report_command import report
 from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
@@ -109,6 +110,7 @@ app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
 app.command()(verify)
+app.command()(replay)
 app.command()(trace)
 app.command()(today)
 app.command()(diagnose)

@@ -26,6 +26,7 @@ EXAMPLES = {
     "validate": "measurements.csv --out predictions.csv",
     "calibrate": "benchmark.json --gpu h100 --model Qwen/Qwen3-8B --out factors.yaml",
     "verify": "plan.json --results benchmark.json",
+    "replay": "plan.json --trace requests.csv",
     "trace": "requests.csv --columns time=ts,input=prompt_tokens,output=completion_tokens",
     "today": "--from deployments.yaml --gpu h100 --out today.json",
     "diagnose": "--metrics http://localhost:8000/metrics",

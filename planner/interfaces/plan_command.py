@@ -72,6 +72,10 @@ def plan(
     save: Annotated[
         Path | None, Option("--save", metavar="FILE", help="Write the problem file that the flags stand for.")
     ] = None,
+    prove: Annotated[
+        bool,
+        Option("--prove", help="Replay the plan, and plan with more capacity until its replay holds."),
+    ] = False,
     stated: Mapping[str, Any] | None = None,
 ) -> None:
     """Find the optimal plan for a problem, proved or with its gap."""
@@ -97,7 +101,12 @@ def plan(
 
     with Progress() as progress, within(time_limit_s):
         run = Run(time_limit_s, seed_number, threads, progress, timing, day, details)
-        found = plan_case.plan(source, overlays=overlays, run=run)
+        if prove:
+            from planner.app.prove import proved
+
+            found = proved(source, overlays=overlays, run=run)
+        else:
+            found = plan_case.plan(source, overlays=overlays, run=run)
     answer.give(
         lambda: json_document.encode(json_document.of_plan(found)),
         lambda: plan_text.view(found, details) if details else plan_brief.view(found),
@@ -107,6 +116,8 @@ def plan(
     if not isinstance(source, Path):
         _show(source, save)
     say_unanswered([found])
+    if found.proof is not None and found.proof.verdict == "breaks":
+        raise Exit(faults.NO)
     raise Exit(interrupts.exit_code() if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
 
 
