@@ -9,7 +9,7 @@ from pydantic import Field
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.conditions import Reference
-from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, Strength
+from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, State, Strength
 
 Shown = bool | int | float | str | tuple[str, ...]
 """A value as documents show it: of a number the best estimate; without a limit it is ``unlimited``."""
@@ -95,6 +95,8 @@ class Ranking(Noun):
     """Pieces of contrary evidence that hold."""
     in_doubt: bool
     """What would rule it out was not observed."""
+    possible: bool = False
+    """Partial evidence only: what would decide was not observed."""
     severity: Severity
     explained_by: tuple[str, ...] = ()
     """Findings of which this one is a consequence."""
@@ -109,6 +111,10 @@ class Finding(Noun):
     symptom: str
     cause: str
     because: str
+    alternatives: tuple[str, ...] = ()
+    """Other causes that look the same, each with what would tell it apart."""
+    look_at: tuple[str, ...] = ()
+    """Of a possible cause: the metrics that would decide."""
     evidence: tuple[EvidenceSeen, ...]
     actions: tuple[ActionAdvised, ...]
     path: tuple[str, ...]
@@ -160,6 +166,12 @@ class Diagnosis(Answer):
     ROWS: ClassVar[str] = "findings"
 
     findings: tuple[Finding, ...]
+    severity: State = "unknown"
+    """The worst symptom that is seen; healthy where those that could be judged are not."""
+    judged: tuple[str, ...] = ()
+    """Metrics that were observed and can show that something is wrong."""
+    measures: int = 0
+    """How many such metrics there are."""
     need: tuple[str, ...]
     """Metrics to measure next: the first one decides most."""
     symptoms: tuple[str, ...]

@@ -36,7 +36,7 @@ class Metric:
     """Bounds of a number, both included."""
 
 
-_UNITS = (("_per_s", "1/s"), ("_rps", "requests/s"), ("_s", "s"))
+_UNITS = (("_bytes_per_s", "B/s"), ("_bytes", "B"), ("_per_s", "1/s"), ("_rps", "requests/s"), ("_s", "s"))
 
 
 def _unit(name: str, high: float) -> str:

@@ -10,12 +10,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from planner.schema.base import Noun
+from planner.schema.signs import NotNegative, Positive, Ratio, Signs
 
-Ratio = Annotated[float, Field(ge=0, le=1)]
-"""A fraction of one."""
-NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
 
 LIMITS = ("max_input_tokens", "max_output_tokens")
 """Fields in which null says something: unlimited. Elsewhere null means not observed, as absence does."""
@@ -46,7 +43,7 @@ class ObservedLimits(Noun):
     e2e_p99_s: NotNegative | None = None
 
 
-class Observation(Noun):
+class Observation(Signs):
     """Observed values of one deployment under one traffic."""
 
     ttft_p50_s: NotNegative | None = None
