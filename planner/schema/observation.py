@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planner.schema.base import Noun
-from planner.schema.observed_bounds import Count, NotNegative, Positive, Ratio
+from planner.schema.observed_bounds import NotNegative, Positive, Ratio
 from planner.schema.observed_evidence import ObservedEvidence
 from planner.schema.observed_settings import ObservedSettings
 
