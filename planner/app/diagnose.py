@@ -121,4 +121,6 @@ def _limits(readout: Readout) -> dict[str, float]:
 def _walked(rulebook: Rulebook, readout: Readout) -> Diagnosis:
     found = findings.diagnose(build(rulebook), rulebook, known_from(readout))
     notes = tuple(NoteShown(kind=note.kind, text=note.text, metric=note.metric) for note in readout.notes)
-    return found.model_copy(update={"exporters": readout.exporters, "notes": notes})
+    return found.model_copy(
+        update={"exporters": readout.exporters, "origins": dict(readout.origins), "notes": notes}
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, get_args
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, get_args
 from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
-from planner.interfaces.observed_sources import MAX_SAMPLES, Sources, checked
+from planner.interfaces.observed_sources import MAX_SAMPLES, Given, Sources, checked
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message, on_stdout
 from planner.loaders.files_out import check_target, write_whole
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def diagnose(
     more: Annotated[
         list[str] | None,
-        Argument(metavar="[FILE…]", help="More files or addresses of --metrics or --observed."),
+        Argument(metavar="[FILE…]", help="More files or addresses of the flag before."),
     ] = None,
     observed: Annotated[
         list[Path] | None,
@@ -44,6 +43,14 @@ def diagnose(
     prometheus: Annotated[
         str | None, Option("--prometheus", metavar="URL", help="Prometheus server to ask.")
     ] = None,
+    logs: Annotated[
+        list[Path] | None,
+        Option(
+            "--logs",
+            metavar="FILE",
+            help="Log of an engine, plain or gzip, - for standard input. May repeat; beside other sources.",
+        ),
+    ] = None,
     interval: Annotated[
         str | None,
         Option(
@@ -53,7 +60,12 @@ def diagnose(
         ),
     ] = None,
     range_: Annotated[
-        str | None, Option("--range", metavar="TIME", help="Window of --prometheus, such as 15m; default 5m.")
+        str | None,
+        Option(
+            "--range",
+            metavar="TIME",
+            help="Window of --prometheus (default 5m), and stretch at the end of --logs (15m).",
+        ),
     ] = None,
     selector: Annotated[
         str | None, Option("--selector", metavar="LABELS", help="""Only series such as 'model_name="m"'.""")
@@ -89,18 +101,18 @@ def diagnose(
     from planner.app.against_plan import PlanFile
     from planner.loaders.http import is_url
 
-    source = checked(
-        checks,
-        observed or [],
-        metrics or [],
-        prometheus,
-        more or [],
+    overlays = checks.folders("--catalog", catalog)
+    given = Given(
+        observed=observed or [],
+        metrics=metrics or [],
+        prometheus=prometheus,
+        logs=logs or [],
+        more=more or [],
         interval=interval,
-        range_=range_,
+        range=range_,
         selector=selector,
-        follow=follow,
-        is_url=is_url,
     )
+    source = checked(checks, given, follow=follow, is_url=is_url, overlays=overlays)
     if workload is not None and plan is None:
         checks.refuse("--workload", f'"{workload}"', "it with --plan PLAN")
     if samples is not None and not follow:
@@ -109,9 +121,7 @@ def diagnose(
         checks.refuse("--out", f'"{out}"', "no file for an endless answer: redirect standard output")
     most = None if samples is None else checks.whole("--samples", samples, high=MAX_SAMPLES)
     limits_s = {f"{name}_s": value for name, value in checks.limits("--slo", slo).items()}
-    overlays = checks.folders("--catalog", catalog)
     checks.done()
-    source = replace(source, overlays=overlays)
     file = None if plan is None else PlanFile(plan, overlays, workload)
     asked = follow_case.Asked(overlays, file, limits_s)
     answer = Answer(as_json=as_json, out=out)

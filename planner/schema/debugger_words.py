@@ -39,7 +39,8 @@ Knob = Literal[
     "batching", "host_allocator", "session_state", "image_version", "pd_ratio",
     "cuda_graphs", "token_budget", "memory_share", "block_size", "scheduler_policy", "kernels",
     "weights_loader", "all_reduce", "collectives", "host_cpu", "request_logging", "connections",
-    "load_generator", "grammar", "sampling", "prompt_order", "offload", "pp", "clocks", "node", "retries", "tenant_limits",
+    "load_generator", "grammar", "sampling", "prompt_order", "offload", "pp", "clocks", "node",
+    "retries", "tenant_limits",
 ]  # fmt: skip
 """What an action turns, in engine-neutral words."""
 

@@ -142,7 +142,7 @@ class NoteShown(Noun):
     """What to know about the numbers that were read."""
 
     kind: str
-    """missing, empty, lifetime, bucket, restart, mixed, sources or partial."""
+    """missing, empty, lifetime, bucket, restart, mixed, sources, partial or conflict."""
     text: str
     metric: str = ""
 
@@ -181,7 +181,9 @@ class Diagnosis(Answer):
     unjudged: tuple[str, ...]
     """Symptoms for which nothing was observed."""
     exporters: tuple[str, ...] = ()
-    """Ids of the exporters whose metrics were recognized."""
+    """Ids of the exporters, and of the programs whose logs or commands, that were recognized."""
+    origins: dict[str, str] = {}
+    """Metric -> the source that it was taken from, where there are several."""
     notes: tuple[NoteShown, ...] = ()
     plan: PlanUsed | None = None
 
