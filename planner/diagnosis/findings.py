@@ -10,6 +10,7 @@ import networkx as nx
 from planner.diagnosis.graph import steps
 from planner.diagnosis.need import needed
 from planner.diagnosis.rank import ranked, strength
+from planner.diagnosis.settings import setting
 from planner.diagnosis.truth import Ground, grounds, judge
 from planner.diagnosis.walk import Branch, Walk, walk
 from planner.schema.debugger import Action, DebuggerRule, Rulebook, Target
@@ -18,6 +19,7 @@ from planner.schema.diagnosis import (
     ActionAdvised,
     Diagnosis,
     EvidenceSeen,
+    Excluded,
     Finding,
     OpenFinding,
     Ranking,
@@ -56,19 +58,26 @@ def diagnose(
         need=needed(passed, rulebook, known),
         symptoms=tuple(one.id for one in passed.seen),
         open=tuple(_open(passed, known)),
+        excluded=tuple(
+            Excluded(rule=one.rule.id, title=one.rule.title, layer=one.rule.layer, symptom=one.symptom.id)
+            for one in passed.excluded
+        ),
+        titles={one.id: one.title for one in passed.seen},
+        engine=engine if isinstance(engine := known.get("engine"), str) else None,
         unjudged=tuple(one.id for one in passed.unjudged),
     )
 
 
 def measures_of(rulebook: Rulebook) -> tuple[str, ...]:
-    """Everything whose value alone may show that something is wrong."""
+    """Everything whose value may show that something is wrong; settings are causes and no measures."""
+    settings = {knob.metric for knob in rulebook.knobs.values()} | {"link"}
     named = {
         part.metric
         for symptom in rulebook.symptoms.values()
         for part in symptom.when.comparisons()
         if part.metric is not None
     }
-    return tuple(name for name in METRICS if name in named)
+    return tuple(name for name in METRICS if name in named - settings)
 
 
 def state_of(severities: Sequence[Severity], judged: bool) -> State:
@@ -172,18 +181,30 @@ def _actions(rule: DebuggerRule, rulebook: Rulebook, known: Known) -> Iterator[A
         present = known.get(knob.metric) if knob.metric else None
         if _is_done(action, rule, present, known):
             continue
+        target = _target(action, rule, known)
+        flags = {**knob.flags, **action.flags}
+        before = None if present is None else shown(present)
+        written = {
+            engine: one
+            for engine, flag in flags.items()
+            if (one := setting(action.knob, action.direction, flag, before, target)) is not None
+        }
+        as_set = written.get(str(known.get("engine")))
         yield ActionAdvised.model_validate(
             {
                 "id": action.action,
                 "text": action.text,
                 "knob": action.knob,
                 "direction": action.direction,
-                "from": None if present is None else shown(present),
-                "to": _target(action, rule, known),
+                "from": before,
+                "to": target,
                 "effect": action.expect,
                 "cost": action.cost,
                 "safe": action.safe,
-                "flags": {**knob.flags, **action.flags},
+                "flags": flags,
+                "commands": {engine: one.command for engine, one in written.items()},
+                "command": as_set.command if as_set else None,
+                "undo": as_set.undo if as_set else None,
             }
         )
 

@@ -44,7 +44,9 @@ class Walk:
     """The worst first."""
     unjudged: tuple[Symptom, ...]
     branches: tuple[Branch, ...]
-    """Causes that are there or may be there; excluded ones are left out."""
+    """Causes that are there or may be there."""
+    excluded: tuple[Branch, ...] = ()
+    """Causes that the observation rules out."""
 
 
 def walk(graph: nx.DiGraph[str], rulebook: Rulebook, known: Known) -> Walk:
@@ -55,11 +57,12 @@ def walk(graph: nx.DiGraph[str], rulebook: Rulebook, known: Known) -> Walk:
         key=lambda one: (SEVERITIES.index(one.severity), one.id),
     )
     reached = dict.fromkeys(rule_id for one in seen for rule_id in _rules_from(graph, one))
-    branches = (branch(rulebook, rulebook.rules[rule_id], truths, known) for rule_id in reached)
+    branches = [branch(rulebook, rulebook.rules[rule_id], truths, known) for rule_id in reached]
     return Walk(
         tuple(seen),
         tuple(one for one in rulebook.symptoms.values() if truths[one.id] is None),
         tuple(one for one in branches if one.holds is not False),
+        tuple(one for one in branches if one.holds is False),
     )
 
 

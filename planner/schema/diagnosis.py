@@ -83,6 +83,12 @@ class ActionAdvised(Noun):
     safe: bool
     flags: dict[str, str] = {}
     """Engine id -> the option that is this knob."""
+    commands: dict[str, str] = {}
+    """Engine id -> the option with its value, as it is written."""
+    command: str | None = None
+    """For the engine that was observed: the option with its value, as it is written."""
+    undo: str | None = None
+    """What takes it back."""
 
 
 class Ranking(Noun):
@@ -138,6 +144,15 @@ class OpenFinding(Noun):
     """Metrics whose values would settle it."""
 
 
+class Excluded(Noun):
+    """A cause of a symptom seen that the observation rules out."""
+
+    rule: str
+    title: str
+    layer: Layer
+    symptom: str
+
+
 class NoteShown(Noun):
     """What to know about the numbers that were read."""
 
@@ -178,6 +193,12 @@ class Diagnosis(Answer):
     """Symptoms that are seen, the worst first."""
     open: tuple[OpenFinding, ...]
     """Causes of symptoms seen that could not be decided."""
+    excluded: tuple[Excluded, ...] = ()
+    """Causes of symptoms seen that the observation rules out."""
+    titles: dict[str, str] = {}
+    """Symptom that is seen -> its title."""
+    engine: str | None = None
+    """Id of the engine, where it was observed."""
     unjudged: tuple[str, ...]
     """Symptoms for which nothing was observed."""
     exporters: tuple[str, ...] = ()
