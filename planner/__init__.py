@@ -92,6 +92,8 @@ def diagnose(
     interval_s: float | None = None,
     prometheus: str | None = None,
     logs: Sequence[str | Path] = (),
+    results: Sequence[str | Path] = (),
+    engine_args: str | None = None,
     range_s: float | None = None,
     selector: str = "",
     plan: str | Path | None = None,
@@ -107,6 +109,8 @@ def diagnose(
         interval_s: fetch addresses twice, so many seconds apart, for rates.
         prometheus: address of a Prometheus server.
         logs: logs of engines; rotated files of one are one log.
+        results: result files of benchmark tools.
+        engine_args: a command line of an engine, or the path of a file of command lines or manifests.
         range_s: window of the server, and stretch at the end of logs.
         selector: matchers of labels, for metrics and the server.
         plan: path of a plan document: actions are priced on it.
@@ -128,6 +132,8 @@ def diagnose(
         metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
         prometheus=prometheus,
         logs=tuple(Path(path) for path in logs),
+        results=tuple(Path(path) for path in results),
+        engine_args=engine_args,
         interval_s=interval_s,
         range_s=range_s,
         selector=selector,

@@ -17,6 +17,8 @@ from planner.schema.readings import Note, Reading, Readout
 
 NEAR = 0.1
 """Two measurements of one number that differ by less, relative to the larger, say the same."""
+PLATFORM = "kubernetes"
+"""Whose names of accelerators manifests have."""
 _KINDS = ("observed", "metrics", "prometheus", "logs", "results", "engine_args")
 
 
@@ -82,6 +84,10 @@ def _parts(evidence: Evidence) -> Iterator[tuple[str, Readout]]:
         yield "Prometheus", observe.from_prometheus(evidence.prometheus, range_s, selector, overlays)
     if evidence.logs:
         yield "logs", from_logs(evidence.logs, evidence.range_s, overlays)
+    if evidence.results:
+        yield "results", from_results(evidence.results)
+    if evidence.engine_args is not None:
+        yield "engine arguments", from_engine_args(evidence.engine_args, overlays)
 
 
 def _stated(given: Path | Observation | Mapping[str, Any]) -> Readout:
@@ -103,6 +109,30 @@ def from_logs(paths: Sequence[Path], range_s: float | None, overlays: Sequence[P
     from planner.loaders.logs import load_log_formats, read_logs
 
     return read_logs(paths, load_log_formats(overlays), range_s)
+
+
+def from_engine_args(given: str, overlays: Sequence[Path]) -> Readout:
+    """The settings of a command line, or of a file of command lines or manifests.
+
+    Raises:
+        InputError: a file that cannot be read; text that starts no engine.
+    """
+    from planner.loaders.launch_facts import load_engine_options, load_platform
+    from planner.loaders.running import read_settings
+
+    keys = [device.resource for device in load_platform(PLATFORM, overlays).devices.values()]
+    return read_settings(given, load_engine_options(overlays), keys)
+
+
+def from_results(paths: Sequence[Path]) -> Readout:
+    """What the run with the highest load in benchmark files measured.
+
+    Raises:
+        InputError: files of no known tool.
+    """
+    from planner.loaders.benchmarks import read_benchmarks, read_run
+
+    return read_run(read_benchmarks(paths))
 
 
 def merged(parts: Sequence[tuple[str, Readout]]) -> Readout:

@@ -52,6 +52,18 @@ def diagnose(
             help="Log of an engine, plain or gzip, - for standard input. May repeat; beside other sources.",
         ),
     ] = None,
+    results: Annotated[
+        list[Path] | None,
+        Option("--results", metavar="FILE", help="Result file of a benchmark tool. May repeat."),
+    ] = None,
+    engine_args: Annotated[
+        str | None,
+        Option(
+            "--engine-args",
+            metavar="TEXT-or-FILE",
+            help="Command line such as 'vllm serve M …', or a file of command lines or manifests.",
+        ),
+    ] = None,
     interval: Annotated[
         str | None,
         Option(
@@ -123,6 +135,8 @@ def diagnose(
         metrics=metrics or [],
         prometheus=prometheus,
         logs=logs or [],
+        results=results or [],
+        engine_args=engine_args,
         more=more or [],
         interval=interval,
         range=range_,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from planner.app.evidence import Evidence
     from planner.schema.readings import Readout
 
-FLAGS = ("--observed", "--metrics", "--prometheus", "--logs")
+FLAGS = ("--observed", "--metrics", "--prometheus", "--logs", "--results", "--engine-args")
 FOLLOW_INTERVAL_S = 15.0
 """Between samples of a loop: the usual scrape interval."""
 MAX_SAMPLES = 1_000_000
@@ -36,6 +36,8 @@ class Given:
     metrics: list[str]
     prometheus: str | None
     logs: list[Path]
+    results: list[Path]
+    engine_args: str | None
     more: list[str] | tuple[()]
     """Words without a flag."""
     interval: str | None
@@ -45,7 +47,8 @@ class Given:
     @property
     def flags(self) -> list[str]:
         """Those that are there."""
-        values = (self.observed, self.metrics, self.prometheus, self.logs)
+        lists = (self.observed, self.metrics, self.prometheus, self.logs, self.results)
+        values = (*lists, self.engine_args)
         return [flag for flag, value in zip(FLAGS, values, strict=True) if value]
 
 
@@ -124,6 +127,8 @@ def checked(
         metrics=tuple(given.metrics),
         prometheus=given.prometheus,
         logs=tuple(given.logs),
+        results=tuple(given.results),
+        engine_args=given.engine_args,
         interval_s=FOLLOW_INTERVAL_S if follow and interval_s is None else interval_s,
         range_s=checks.seconds("--range", long_duration(given.range)),
         selector=given.selector or "",
@@ -138,7 +143,8 @@ def _with_more(checks: Checks, given: Given) -> Given:
         checks.refuse("", "no source", f"one of {', '.join(FLAGS)}", '"--observed FILE"')
     if not given.more:
         return given
-    lists = [flag for flag in ("--observed", "--metrics", "--logs") if flag in given.flags]
+    several = ("--observed", "--metrics", "--logs", "--results")
+    lists = [flag for flag in several if flag in given.flags]
     if len(lists) != 1:
         flags = ", ".join(given.flags) or "no flag"
         checks.refuse("", f'"{given.more[0]}" beside {flags}', "each file behind its own flag")
@@ -148,6 +154,8 @@ def _with_more(checks: Checks, given: Given) -> Given:
         return replace(given, more=(), metrics=[*given.metrics, *given.more])
     if lists == ["--logs"]:
         return replace(given, more=(), logs=[*given.logs, *paths])
+    if lists == ["--results"]:
+        return replace(given, more=(), results=[*given.results, *paths])
     return replace(given, more=(), observed=[*given.observed, *paths])
 
 
@@ -156,8 +164,9 @@ def _pair(checks: Checks, given: Given, follow: bool) -> None:
     asked = given.metrics or given.prometheus
     if len(given.observed) > 1 and not follow:
         checks.refuse("--observed", f"{len(given.observed)} files", "one file, or --follow with all in order")
-    if follow and given.logs:
-        checks.refuse("--follow", "--logs beside it", "--observed files, --metrics or --prometheus")
+    alone = next((flag for flag in given.flags if flag in FLAGS[3:]), None)
+    if follow and alone:
+        checks.refuse("--follow", f"{alone} beside it", "--observed files, --metrics or --prometheus")
     if follow and given.observed and asked:
         checks.refuse("--follow", " and ".join(given.flags), "one kind of source")
     if given.selector is not None and not asked:
