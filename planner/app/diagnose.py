@@ -119,7 +119,12 @@ def _limits(readout: Readout) -> dict[str, float]:
 
 
 def _walked(rulebook: Rulebook, readout: Readout) -> Diagnosis:
-    found = findings.diagnose(build(rulebook), rulebook, known_from(readout))
+    found = findings.diagnose(
+        build(rulebook),
+        rulebook,
+        known_from(readout),
+        single_sample=any(note.kind == "lifetime" for note in readout.notes),
+    )
     notes = tuple(NoteShown(kind=note.kind, text=note.text, metric=note.metric) for note in readout.notes)
     return found.model_copy(
         update={"exporters": readout.exporters, "origins": dict(readout.origins), "notes": notes}
