@@ -193,7 +193,8 @@ class _Reading:
 def _over(replicas: Replicas, values: Mapping[str, float]) -> float:
     """One number of all replicas."""
     total = math.fsum(values.values())
-    return {"sum": total, "max": max(values.values())}.get(replicas, total / len(values))
+    ends = {"sum": total, "max": max(values.values()), "min": min(values.values())}
+    return ends.get(replicas, total / len(values))
 
 
 def _is_number(value: object) -> bool:
