@@ -13,6 +13,7 @@ from planner.interfaces import faults
 from planner.interfaces.observed_sources import MAX_SAMPLES, Given, Sources, checked
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message, on_stdout
+from planner.interfaces.severity_option import at_least, checked_severity
 from planner.loaders.files_out import check_target, write_whole
 
 if TYPE_CHECKING:
@@ -103,6 +104,21 @@ def diagnose(
     samples: Annotated[
         str | None, Option("--samples", metavar="N", help="End --follow after so many samples.")
     ] = None,
+    details: Annotated[
+        bool, Option("--details", help="Everything: all findings, evidence, actions, what is undecided.")
+    ] = False,
+    svg: Annotated[
+        Path | None,
+        Option("--svg", metavar="FILE", help="Draw the walk: what was seen, shown, undecided and excluded."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        Option(
+            "--fail-on",
+            metavar="SEVERITY",
+            help="Exit 1 at this severity or worse: unknown, warning, degraded or down.",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     catalog: Overlays = None,
@@ -135,21 +151,32 @@ def diagnose(
         checks.refuse("--out", f'"{out}"', "no file for an endless answer: redirect standard output")
     most = None if samples is None else checks.whole("--samples", samples, high=MAX_SAMPLES)
     limits_s = {f"{name}_s": value for name, value in checks.limits("--slo", slo).items()}
+    worst = checked_severity(checks, fail_on)
+    if follow and (svg is not None or fail_on is not None):
+        checks.refuse("--follow", "--svg or --fail-on", "them without --follow: they speak of one sample")
     checks.done()
+    if svg is not None:
+        check_target("--svg", svg)
     file = None if plan is None else PlanFile(plan, overlays, workload)
     asked = follow_case.Asked(overlays, file, limits_s)
     answer = Answer(as_json=as_json, out=out)
     if follow:
         _follow(answer, source, asked, most)
     from planner.app import diagnose as diagnose_case
-    from planner.report import diagnosis_text, json_document
+    from planner.report import diagnosis_brief, json_document
 
     with Progress() as progress:
         progress("diagnose")
         readout = source.one()
         found = diagnose_case.diagnose_readout(readout, overlays, plan=file, slo_s=limits_s)
-    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: diagnosis_text.view(found))
-    raise Exit(faults.ANSWERED)
+    page = diagnosis_brief.with_details if details else diagnosis_brief.view
+    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: page(found))
+    if svg is not None:
+        from planner.report import diagnosis_svg
+
+        write_whole(svg, diagnosis_svg.draw(found).encode("utf-8"))
+        message(f"planner: wrote {svg}")
+    raise Exit(faults.NO if worst is not None and at_least(found.severity, worst) else faults.ANSWERED)
 
 
 def _follow(answer: Answer, source: Sources, asked: Asked, most: int | None) -> NoReturn:

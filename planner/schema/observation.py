@@ -11,6 +11,7 @@ from planner.schema.base import Noun
 from planner.schema.observed_bounds import NotNegative, Positive, Ratio
 from planner.schema.observed_evidence import ObservedEvidence
 from planner.schema.observed_settings import ObservedSettings
+from planner.schema.observed_signs import ObservedSigns
 
 LIMITS = ("max_input_tokens", "max_output_tokens")
 """Fields in which null says something: unlimited. Elsewhere null means not observed, as absence does."""
@@ -41,7 +42,7 @@ class ObservedLimits(Noun):
     e2e_p99_s: NotNegative | None = None
 
 
-class Observation(ObservedSettings, ObservedEvidence):
+class Observation(ObservedSettings, ObservedEvidence, ObservedSigns):
     """Observed values of one deployment under one traffic."""
 
     ttft_p50_s: NotNegative | None = None

@@ -35,7 +35,7 @@ def test_pages_of_metrics_are_diagnosed_with_notes(capsys, tmp_path):
     assert document["exporters"] == ["vllm"]
     assert any(note["kind"] == "missing" and note["metric"] == "ttft_p99_s" for note in document["notes"])
     assert "requests-wait" in document["symptoms"]
-    assert run(["diagnose", "--metrics", str(page)]) == 0
+    assert run(["diagnose", "--metrics", str(page), "--details"]) == 0
     assert "About the numbers" in capsys.readouterr().out
 
 
