@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from string import Template
 from typing import Any
 
@@ -45,6 +46,9 @@ def query_series(
     Raises:
         InputError: the first question, after the names, got no answer: no server, no Prometheus, no access.
     """
+    if not selector.text:
+        own = tuple(exporter for exporter in names.exporters if not exporter.everywhere)
+        names = replace(names, exporters=own)
     server = _Server(opened, url.rstrip("/").removesuffix(_PATH), names, selector, range_s)
     series: list[Series] = []
     notes: list[Note] = []
@@ -138,8 +142,8 @@ class _Server:
 
 
 def _pattern(exporter: Exporter) -> str:
-    """The beginning of its names, with a colon or an underscore; nothing in it needs escaping."""
-    return exporter.prefix[:-1] + "[:_]"
+    """The beginnings of its names, with a colon or an underscore; nothing in them needs escaping."""
+    return "|".join(prefix[:-1] + "[:_]" for prefix in (exporter.prefix, *exporter.other_prefixes))
 
 
 def _success(answer: http.Answer, url: str) -> Any:

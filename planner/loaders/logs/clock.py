@@ -24,6 +24,8 @@ class Clock:
         self._patterns = list(patterns)
         self._kept: list[re.Pattern[str]] = []
         self._later_s = 0.0
+        self.begun = False
+        """Something of the log was read."""
         self.last_s: float | None = None
         """Of the newest line that had one."""
 

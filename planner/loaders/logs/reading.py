@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from planner import numbers
 from planner.loaders.logs import tracks
+from planner.loaders.logs.devices import read_device_text
 from planner.loaders.logs.formats import LogFormats
 from planner.loaders.logs.rotated import server_names
 from planner.loaders.logs.scan import Key, Scanned, lines_of, scan
@@ -61,6 +62,9 @@ class _Reading:
             for name, line in one.lines.items():
                 for place, asked in enumerate(line.fields):
                     self._take(one, name, place, asked)
+        for text in self.scanned.device_texts.values():
+            for name, value in read_device_text(text).items():
+                self._keep(name, value)
         self._engine(found)
         if self.scanned.restarts:
             self._keep("engine_restarts", sum(self.scanned.restarts.values()))
@@ -71,7 +75,8 @@ class _Reading:
             for name, value in kept.items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         }
-        exporters = tuple(f"{one.id}-log" for one in found)
+        tools = ("device-tool",) if self.scanned.device_texts else ()
+        exporters = (*(f"{one.id}-log" for one in found), *tools)
         return Readout(Observation.model_validate(kept), readings, tuple(self.notes), exporters)
 
     def _engine(self, found: Sequence[LogFormat]) -> None:
@@ -87,6 +92,8 @@ class _Reading:
     def _about(self, found: Sequence[LogFormat]) -> None:
         out = self.scanned
         size = f"{numbers.count(out.lines, 'line')}, {numbers.size(out.size_bytes)}"
+        if not found and not out.lines and out.device_texts:
+            return
         if not found:
             known = ", ".join(one.name for one in self.formats.formats)
             first = f'; it begins "{out.first_line}"' if out.first_line else ""
@@ -193,7 +200,8 @@ class _Reading:
 def _over(replicas: Replicas, values: Mapping[str, float]) -> float:
     """One number of all replicas."""
     total = math.fsum(values.values())
-    return {"sum": total, "max": max(values.values())}.get(replicas, total / len(values))
+    ends = {"sum": total, "max": max(values.values()), "min": min(values.values())}
+    return ends.get(replicas, total / len(values))
 
 
 def _is_number(value: object) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from planner.characters import spelled
 from planner.loaders.logs.anchors import Anchors, Found
 from planner.loaders.logs.clock import Clock
+from planner.loaders.logs.devices import MAX_CHARACTERS, is_device_text
 from planner.loaders.logs.formats import LogFormats
 from planner.loaders.logs.stream import chunks
 from planner.loaders.logs.tracks import Track
@@ -21,6 +22,8 @@ _BEFORE, _AFTER = 4096, 8192
 LONGEST_WORD = 80
 MOST_REPLICAS = 256
 _SHOWN = 80
+_HEAD_BYTES = 8192
+"""In which the text of a tool shows what it is."""
 
 Key = tuple[str, str, str]
 """Format, line and server with replica."""
@@ -56,7 +59,8 @@ class Scanned:
     """Server -> time of its first line of traffic, and the formats that have such lines."""
     restarts: dict[str, int] = field(default_factory=dict)
     """Server -> starts of its engine after it had served."""
-    files: list[str] = field(default_factory=list)
+    device_texts: dict[str, str] = field(default_factory=dict)
+    """File -> what a tool printed about accelerators; such files are no logs."""
 
 
 def scan(files: Iterable[tuple[str, Path]], formats: LogFormats) -> Scanned:
@@ -97,8 +101,13 @@ class _Scanner:
     def read(self, server: str, path: Path) -> None:
         clock = Clock(self._times)
         out = self.scanned
-        out.files.append(str(path))
         for chunk in chunks(path):
+            head = chunk[:_HEAD_BYTES].decode("utf-8", "replace") if not clock.begun else ""
+            clock.begun = True
+            if str(path) in out.device_texts or is_device_text(head):
+                before = out.device_texts.get(str(path), "")
+                out.device_texts[str(path)] = (before + chunk.decode("utf-8", "replace"))[:MAX_CHARACTERS]
+                continue
             if not out.size_bytes:
                 out.first_line = spelled(chunk[: chunk.find(b"\n")][:_SHOWN].decode("utf-8", "replace"))
             out.size_bytes += len(chunk)
