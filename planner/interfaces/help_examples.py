@@ -27,7 +27,7 @@ EXAMPLES = {
     "verify": "plan.json --results benchmark.json",
     "trace": "requests.csv --columns time=ts,input=prompt_tokens,output=completion_tokens",
     "today": "--from deployments.yaml --gpu h100 --out today.json",
-    "diagnose": "--metrics http://localhost:8000/metrics",
+    "diagnose": "--logs engine.log --metrics http://localhost:8000/metrics",
     "schema": "problem",
     "catalog list": "--kind accelerator",
     "catalog show": "h100",
