@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Evidence:
     """A command line, or the name of a file with command lines or manifests."""
     interval_s: float | None = None
     range_s: float | None = None
+    at_s: float | None = None
+    """End of the range of a Prometheus server, in seconds since 1970; None: now."""
     selector: str = ""
     overlays: tuple[Path, ...] = field(default=())
 
@@ -53,6 +55,26 @@ class Evidence:
         args = ["--engine-args"] if self.engine_args is not None else []
         files = [name_of(path) for path in (*self.logs, *self.results)]
         return ", ".join([*own, *asked, *files, *args]) or "observation"
+
+
+def evidence_in(name: str, overlays: Sequence[Path] = ()) -> Evidence:
+    """The evidence in one file or at one address: values, a page of metrics, or a log.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
+    from planner.loaders.exposition import looks_like_metrics
+    from planner.loaders.http import is_url
+
+    shared = Evidence(overlays=tuple(overlays))
+    if is_url(name):
+        return replace(shared, metrics=(name,))
+    path = Path(name)
+    if path.suffix.lower() in (".yaml", ".yml", ".json"):
+        return replace(shared, observed=path)
+    if looks_like_metrics(path):
+        return replace(shared, metrics=(name,))
+    return replace(shared, logs=(path,))
 
 
 def gather(evidence: Evidence) -> Readout:
@@ -81,7 +103,10 @@ def _parts(evidence: Evidence) -> Iterator[tuple[str, Readout]]:
         yield "metrics", observe.from_metrics(evidence.metrics, evidence.interval_s, selector, overlays)
     if evidence.prometheus is not None:
         range_s = observe.RANGE_S if evidence.range_s is None else evidence.range_s
-        yield "Prometheus", observe.from_prometheus(evidence.prometheus, range_s, selector, overlays)
+        yield (
+            "Prometheus",
+            observe.from_prometheus(evidence.prometheus, range_s, selector, overlays, evidence.at_s),
+        )
     if evidence.logs:
         yield "logs", from_logs(evidence.logs, evidence.range_s, overlays)
     if evidence.results:

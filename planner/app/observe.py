@@ -154,9 +154,13 @@ def _fetched(opened: Any, urls: Sequence[str], wanted: Collection[str]) -> dict[
 
 
 def from_prometheus(
-    url: str, range_s: float = RANGE_S, selector: str = "", overlays: Sequence[Path] = ()
+    url: str,
+    range_s: float = RANGE_S,
+    selector: str = "",
+    overlays: Sequence[Path] = (),
+    at_s: float | None = None,
 ) -> Readout:
-    """What a Prometheus server has stored about known exporters, over a range that ends now.
+    """What a Prometheus server has stored about known exporters, over a range that ends now or at ``at_s``.
 
     The header Authorization is taken from the environment variable ``PLANNER_PROMETHEUS_AUTHORIZATION``.
 
@@ -165,7 +169,7 @@ def from_prometheus(
     """
     from planner.loaders.readout import read_out
 
-    names, series, notes = _stored(url, range_s, selector, overlays, "planner diagnose")
+    names, series, notes = _stored(url, range_s, selector, overlays, "planner diagnose", at_s)
     return read_out(names.exporters, series, notes)
 
 
@@ -192,7 +196,12 @@ def runs_of_prometheus(
 
 
 def _stored(
-    url: str, range_s: float, selector: str, overlays: Sequence[Path], where: str
+    url: str,
+    range_s: float,
+    selector: str,
+    overlays: Sequence[Path],
+    where: str,
+    at_s: float | None = None,
 ) -> tuple[MetricNames, Sequence[Series], Sequence[Note]]:
     """The series of known exporters on a server."""
     from planner.loaders import http, prometheus
@@ -206,7 +215,7 @@ def _stored(
     names = load_metric_names(overlays)
     with http.client(_authorization()) as opened:
         series, notes = prometheus.query_series(
-            opened, url, names, range_s=max(1, round(range_s)), selector=chosen
+            opened, url, names, range_s=max(1, round(range_s)), selector=chosen, at_s=at_s
         )
     return names, series, notes
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, get_args
 from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
+from planner.interfaces.baseline_sources import against, held_against
 from planner.interfaces.observed_sources import MAX_SAMPLES, Given, Sources, checked
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message, on_stdout
@@ -80,6 +81,23 @@ def diagnose(
             help="Window of --prometheus (default 5m), and stretch at the end of --logs (15m).",
         ),
     ] = None,
+    since: Annotated[
+        str | None,
+        Option(
+            "--since",
+            metavar="T",
+            help="With --prometheus: from this moment (14:00, 2h) until now, against a week before.",
+        ),
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        Option(
+            "--compare",
+            metavar="A B",
+            help="Diagnose B and say what changed since A: files, addresses, or ranges of --prometheus "
+            "such as 13:00/14:00.",
+        ),
+    ] = None,
     selector: Annotated[
         str | None, Option("--selector", metavar="LABELS", help="""Only series such as 'model_name="m"'.""")
     ] = None,
@@ -142,7 +160,12 @@ def diagnose(
         range=range_,
         selector=selector,
     )
-    source = checked(checks, given, follow=follow, is_url=is_url, overlays=overlays)
+    source = checked(
+        checks, given, follow=follow, is_url=is_url, overlays=overlays, compared=compare is not None
+    )
+    source = against(checks, source, given, since, compare)
+    if follow and (since is not None or compare is not None):
+        checks.refuse("--follow", "--since or --compare", "one way to look at several times")
     if workload is not None and plan is None:
         checks.refuse("--workload", f'"{workload}"', "it with --plan PLAN")
     if samples is not None and not follow:
@@ -163,14 +186,18 @@ def diagnose(
     if follow:
         _follow(answer, source, asked, most)
     from planner.app import diagnose as diagnose_case
-    from planner.report import diagnosis_brief, json_document
+    from planner.report import baseline_text, diagnosis_brief, json_document
 
     with Progress() as progress:
         progress("diagnose")
-        readout = source.one()
+        readout, baseline = held_against(source)
         found = diagnose_case.diagnose_readout(readout, overlays, plan=file, slo_s=limits_s)
-    page = diagnosis_brief.with_details if details else diagnosis_brief.view
-    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: page(found))
+        found = found if baseline is None else found.model_copy(update={"baseline": baseline})
+    screen = baseline_text.below(diagnosis_brief.view(found), found.baseline)
+    answer.give(
+        lambda: json_document.encode(json_document.of(found)),
+        lambda: diagnosis_brief.with_details(found) if details else screen,
+    )
     if svg is not None:
         from planner.report import diagnosis_svg
 

@@ -58,6 +58,12 @@ class Sources:
 
     evidence: Evidence
     observed: tuple[Path, ...] = ()
+    before: Evidence | None = None
+    """A time before, to hold now against."""
+    compare: tuple[str, str] | None = None
+    """Two files or addresses in the place of both."""
+    names: tuple[str, str] = ("", "")
+    """Of the time before, and of now."""
 
     @property
     def endless(self) -> bool:
@@ -113,11 +119,12 @@ def checked(
     follow: bool,
     is_url: Callable[[str], bool],
     overlays: tuple[Path, ...] = (),
+    compared: bool = False,
 ) -> Sources:
     """The sources that the flags name; every fault is noted in ``checks``."""
     from planner.app.evidence import Evidence
 
-    given = _with_more(checks, given)
+    given = _with_more(checks, given, compared=compared)
     _pair(checks, given, follow)
     if follow and any(not is_url(source) for source in given.metrics):
         checks.refuse("--follow", "files of metrics, which stay the same", "addresses, or --observed files")
@@ -137,9 +144,9 @@ def checked(
     return Sources(evidence, tuple(given.observed))
 
 
-def _with_more(checks: Checks, given: Given) -> Given:
+def _with_more(checks: Checks, given: Given, *, compared: bool) -> Given:
     """Words that stand alone are more values of the one flag that takes several."""
-    if not given.flags:
+    if not given.flags and not compared:
         checks.refuse("", "no source", f"one of {', '.join(FLAGS)}", '"--observed FILE"')
     if not given.more:
         return given

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from planner.characters import spelled
 from planner.loaders.board import Board
 from planner.loaders.takes import TAKES, Taken, Taking
 from planner.schema.exporter import Exporter, Rule
@@ -16,6 +17,7 @@ from planner.schema.readings import Note, NoteKind, Reading, Readout, Series
 _MODEL = "model_name"
 _ASKED_FOR = frozenset(Observation.__annotations__)
 """Values whose absence is told; of the many others only what is there."""
+_LONGEST = 200
 _CLOSE = 1e-6
 """Sums of shares may pass 1 by rounding."""
 
@@ -48,6 +50,8 @@ def read_out(exporters: Sequence[Exporter], series: Iterable[Series], notes: Ite
     models = sorted(
         {one.labels[_MODEL] for board in present for one in board.all() if one.labels.get(_MODEL)}
     )
+    if len(models) == 1 and read.values:
+        read.values["model"] = spelled(models[0])[:_LONGEST]
     if len(models) > 1:
         read.note("mixed", f"the models {', '.join(models)} are read as one; choose with a selector")
     return read.out(tuple(board.exporter.id for board in present))

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.report import baseline_text
 from planner.report.effect_text import expectation, predicted
 from planner.report.parts import bullets, pairs, section, table
 from planner.schema.debugger_words import LAYERS
@@ -26,6 +27,8 @@ OPERATORS = {"==": "is", "!=": "is not", ">=": "≥", "<=": "≤", "in": "is one
 def view(diagnosis: Diagnosis) -> RenderableType:
     """The whole page, below its first screen."""
     parts: list[RenderableType] = []
+    if diagnosis.baseline is not None:
+        parts.append(baseline_text.view(diagnosis.baseline, None))
     if diagnosis.plan is not None:
         parts.append(Text(_held_against(diagnosis.plan)))
     for number, finding in enumerate(diagnosis.findings, start=1):

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
+from planner.schema.baseline import Baseline
 from planner.schema.conditions import Reference
 from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, State, Strength
 
@@ -207,6 +208,8 @@ class Diagnosis(Answer):
     """Metric -> the source that it was taken from, where there are several."""
     notes: tuple[NoteShown, ...] = ()
     plan: PlanUsed | None = None
+    baseline: Baseline | None = None
+    """What changed against a time before, where one was given."""
 
 
 class Turned(Noun):

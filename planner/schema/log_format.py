@@ -34,6 +34,8 @@ class LogField(Noun):
     """Factor to the unit of the observation."""
     words: dict[str, str | bool] = {}
     """Text of the group -> observed value; other texts say nothing."""
+    as_written: bool = False
+    """A text keeps its capital letters: it is a name."""
     value: bool | float | str | None = None
     """What ``said`` says."""
     starting: bool | float | str | None = None

@@ -224,7 +224,10 @@ def _setting(text: str | None, one: LogField) -> object:
     if one.words:
         return one.words.get(text)
     number = _number(text)
-    return number * one.scale if number is not None else spelled(text.strip()).lower()[:LONGEST_WORD]
+    if number is not None:
+        return number * one.scale
+    word = spelled(text.strip())[:LONGEST_WORD]
+    return word if one.as_written else word.lower()
 
 
 def _number(text: str | None) -> float | None:

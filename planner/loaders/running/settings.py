@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from planner.characters import spelled
 from planner.errors import input_error
 from planner.loaders.messages import show
 from planner.loaders.running.files import EXPECTED, read_running
@@ -21,6 +22,7 @@ from planner.schema.readings import Note, Reading, Readout
 from planner.schema.running import Started
 
 WHERE = "--engine-args"
+_LONGEST = 200
 _LAYOUT = {
     "tp": "tp",
     "pp": "pp",
@@ -104,6 +106,8 @@ def _of(
     for part, name in _LAYOUT.items():
         if (degree := getattr(layout, part)) is not None and (name in values or degree != 1):
             values[name] = degree
+    if layout.model is not None:
+        values["model"] = spelled(layout.model)[:_LONGEST]
     if layout.role is not None:
         values["mode"] = "disaggregated"
     return values
