@@ -29,7 +29,7 @@ EXAMPLES = {
     "replay": "plan.json --trace requests.csv",
     "trace": "requests.csv --columns time=ts,input=prompt_tokens,output=completion_tokens",
     "today": "--from deployments.yaml --gpu h100 --out today.json",
-    "diagnose": "--metrics http://localhost:8000/metrics",
+    "diagnose": "--logs engine.log --metrics http://localhost:8000/metrics",
     "serve": "--port 8080",
     "schema": "problem",
     "catalog list": "--kind accelerator",

@@ -181,7 +181,7 @@ def _fit(asked: FitAsked, _: Progress) -> bytes:
 def _diagnose(asked: DiagnoseAsked, _: Progress) -> bytes:
     from planner.app.against_plan import PlanFile
     from planner.app.diagnose import diagnose_readout
-    from planner.app.observe import read
+    from planner.app.evidence import Evidence, gather
     from planner.report import json_document
 
     observation: Path | dict[str, Any] | None = asked.observation
@@ -193,7 +193,9 @@ def _diagnose(asked: DiagnoseAsked, _: Progress) -> bytes:
     pages = [f"metrics-{number}.txt" for number, _ in enumerate(asked.metrics, start=1)]
     for name, text in zip(pages, asked.metrics, strict=True):
         Path(name).write_text(text, encoding="utf-8")
-    readout = read(observation, pages, None, asked.interval_s, None, asked.selector, ())
+    readout = gather(
+        Evidence(observation, tuple(pages), interval_s=asked.interval_s, selector=asked.selector)
+    )
     file = None if asked.plan is None else PlanFile(_written(asked.plan), (), asked.workload)
     return json_document.encode(json_document.of(diagnose_readout(readout, (), plan=file, slo_s=asked.slo_s)))
 
