@@ -156,8 +156,12 @@ class DiagnoseAsked(Noun):
     """What was observed (``planner schema observation``)."""
     metrics: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
     """The text of metrics pages; two of one server are two samples."""
+    logs: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
+    """The text of logs of engines."""
+    engine_args: Text | None = None
+    """Command lines or manifests of engines."""
     text: Text | None = None
-    """A metrics page, or an observation as YAML or JSON: whichever it is."""
+    """A metrics page, a log, or an observation as YAML or JSON: whichever it is."""
     interval_s: Annotated[float, Field(ge=0.1, le=3600)] | None = None
     """Seconds between two samples of every server."""
     selector: Word = ""
@@ -168,10 +172,10 @@ class DiagnoseAsked(Noun):
     workload: Word | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> DiagnoseAsked:
-        given = (self.observation is not None) + bool(self.metrics) + (self.text is not None)
-        if given != 1:
-            raise refused(f"{given} of observation, metrics and text", "one of them")
+    def _any_source(self) -> DiagnoseAsked:
+        sources = (self.observation, self.metrics, self.logs, self.engine_args, self.text)
+        if all(one in (None, ()) for one in sources):
+            raise refused("no source", "observation, metrics, logs, engine_args or text")
         return self
 
 

@@ -6,8 +6,8 @@ The current folder is empty and belongs to the question: documents lie there, an
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,31 +181,48 @@ def _fit(asked: FitAsked, _: Progress) -> bytes:
 def _diagnose(asked: DiagnoseAsked, _: Progress) -> bytes:
     from planner.app.against_plan import PlanFile
     from planner.app.diagnose import diagnose_readout
-    from planner.app.evidence import Evidence, gather
+    from planner.app.evidence import Evidence, evidence_in, gather
     from planner.report import json_document
 
-    observation: Path | dict[str, Any] | None = asked.observation
-    if asked.text is not None and is_page(asked.text):
-        asked = asked.model_copy(update={"metrics": (asked.text,)})
-    elif asked.text is not None:
-        observation = Path("observed.yaml")
-        observation.write_text(asked.text, encoding="utf-8")
-    pages = [f"metrics-{number}.txt" for number, _ in enumerate(asked.metrics, start=1)]
-    for name, text in zip(pages, asked.metrics, strict=True):
-        Path(name).write_text(text, encoding="utf-8")
-    readout = gather(
-        Evidence(observation, tuple(pages), interval_s=asked.interval_s, selector=asked.selector)
+    found = Evidence() if asked.text is None else evidence_in(str(_pasted(asked.text)))
+    if asked.observation is not None:
+        found = replace(found, observed=asked.observation)
+    pages = tuple(str(path) for path in _all_kept("metrics", asked.metrics))
+    # As a file: what is sent along names none of this machine.
+    args = None if asked.engine_args is None else str(_kept("engine-args.txt", asked.engine_args))
+    found = replace(
+        found,
+        metrics=found.metrics + pages,
+        logs=found.logs + _all_kept("log", asked.logs),
+        engine_args=args,
+        interval_s=asked.interval_s,
+        selector=asked.selector,
     )
     file = None if asked.plan is None else PlanFile(_written(asked.plan), (), asked.workload)
-    return json_document.encode(json_document.of(diagnose_readout(readout, (), plan=file, slo_s=asked.slo_s)))
+    return json_document.encode(
+        json_document.of(diagnose_readout(gather(found), (), plan=file, slo_s=asked.slo_s))
+    )
 
 
-_SAMPLE = re.compile(r"^[a-zA-Z_][\w:]*(?<!:)(\{.*\})?[ \t]+[-+.\dNI]", re.MULTILINE)
+def _pasted(text: str) -> Path:
+    """A text in a file whose name says whether it holds observed values."""
+    from planner.schema.observation import Observation
+
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    is_values = text.lstrip()[:1] == "{" or first.partition(":")[0] in Observation.model_fields
+    return _kept("pasted.yaml" if is_values else "pasted.txt", text)
 
 
-def is_page(text: str) -> bool:
-    """Whether a text is a metrics page: lines with a name, labels and a number, without a colon behind it."""
-    return text.lstrip()[:1] != "{" and _SAMPLE.search(text) is not None
+def _all_kept(name: str, texts: Sequence[str]) -> tuple[Path, ...]:
+    return tuple(_kept(f"{name}-{number}.txt", text) for number, text in enumerate(texts, start=1))
+
+
+def _kept(name: str, text: str) -> Path:
+    """A text that was sent along as a file of the question's folder."""
+    path = Path(name)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def _export(asked: ExportAsked, _: Progress) -> bytes:

@@ -34,9 +34,9 @@ def view(kind: str, document: Mapping[str, Any]) -> RenderableType:
 
         return replay_text.view(validated(Replay, read))
     if kind == "diagnose":
-        from planner.report import diagnosis_text
+        from planner.report import diagnosis_brief
 
-        return diagnosis_text.view(validated(Diagnosis, read))
+        return diagnosis_brief.view(validated(Diagnosis, read))
     return _one(kind, read) if kind in ("fit", "estimate", "curve") else _plans(kind, read)
 
 

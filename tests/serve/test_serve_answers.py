@@ -176,3 +176,29 @@ def test_the_description_names_every_question(client):
     named = set(described["components"]["schemas"])
     assert all(f'"#/components/schemas/{name}"' in text for name in ("Plan", "PlanAsked", "ProblemTold"))
     assert {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]} <= named
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("vllm:num_requests_waiting 120\nvllm:num_requests_running 8\n", "vllm"),
+        ("kv_usage_ratio: 0.97\npreemptions_per_s: 1.2\n", ""),
+        (
+            "WARNING 11-20 12:00:01 scheduler.py:1057] Sequence group 0 is preempted by RECOMPUTE mode\n" * 3,
+            "",
+        ),
+    ],
+    ids=["page", "values", "log"],
+)
+def test_what_is_pasted_is_told_by_what_it_is(client, text, where):
+    told = client.post("/api/v1/diagnose", json={"text": text})
+    assert told.status_code == 200, told.text
+    assert where in " ".join(told.json()["exporters"])
+
+
+def test_engine_arguments_name_no_file_of_the_server(client, tmp_path):
+    file = tmp_path / "args.txt"
+    file.write_text(f"vllm serve {SECRET} --max-num-seqs 8")
+    told = client.post("/api/v1/diagnose", json={"engine_args": str(file)})
+    assert SECRET not in told.text
+    assert told.status_code == 422

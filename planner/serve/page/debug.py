@@ -26,9 +26,9 @@ slo: {ttft_p99_s: 1.5, itl_p99_s: 0.06}
 
 def view(desk: Desk) -> None:
     """The view at ``/debug``."""
-    about = "Paste a metrics page of an engine, router or GPU exporter, or observed values as YAML."
+    about = "Paste a metrics page of an engine, router or GPU exporter, a log, or observed values."
     with frame("/debug", "Production debugger", about):
-        first = _area("Metrics page, or observed values", "max-height: 22rem")
+        first = _area("Metrics page, log, or observed values", "max-height: 22rem")
         with ui.expansion("A second page of the same server, some time later: gives rates").classes("w-full"):
             second = _area("Second page", "max-height: 22rem")
             between = choices.number("Seconds between them", 60, unit="s", least=0.1)
