@@ -67,9 +67,10 @@ def strength(one: Branch, branches: Sequence[Branch], single_sample: bool = Fals
 
 def step(one: Branch) -> int:
     """Where a finding stands on the ladder of evidence."""
-    doubts = one.against.count(True) + one.in_doubt
-    start = 0 if one.possible else STRENGTHS.index(one.rule.strength)
-    return start + one.supports.count(True) - doubts
+    told = one.supports.count(True) - one.against.count(True)
+    if one.possible:  # in doubt, all of them
+        return told
+    return STRENGTHS.index(one.rule.strength) + told - one.in_doubt
 
 
 def _depth(rule_id: str, explained: dict[str, tuple[str, ...]]) -> int:

@@ -30,6 +30,7 @@ EXAMPLES = {
     "trace": "requests.csv --columns time=ts,input=prompt_tokens,output=completion_tokens",
     "today": "--from deployments.yaml --gpu h100 --out today.json",
     "diagnose": "--logs engine.log --metrics http://localhost:8000/metrics",
+    "serve": "--port 8080",
     "schema": "problem",
     "catalog list": "--kind accelerator",
     "catalog show": "h100",

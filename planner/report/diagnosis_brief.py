@@ -109,7 +109,9 @@ def _others(diagnosis: Diagnosis) -> str:
     undecided = [one.title for one in diagnosis.open if one.symptom == first.symptom]
     if not names and undecided:
         return f"not decided: {'; '.join(undecided)}"
-    return "; ".join(names) or "every other cause of this symptom is excluded"
+    ruled_out = any(one.symptom == first.symptom for one in diagnosis.excluded)
+    none = "every other cause of this symptom is excluded" if ruled_out else "no other cause of it is known"
+    return "; ".join(names) or none
 
 
 def _action(diagnosis: Diagnosis, finding: Finding) -> Iterator[RenderableType]:
