@@ -153,6 +153,8 @@ class Desk:
 
     def _tend(self, tended: queue.Queue[Ticket | None]) -> None:
         worker = WorkerProcess(self.limits.memory_bytes)
+        if tended is self._small:
+            worker.start()
         while (ticket := tended.get()) is not None and not self._closing:
             try:
                 self._work(worker, ticket)

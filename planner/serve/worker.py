@@ -36,8 +36,18 @@ def main(memory_bytes: int) -> None:
     from planner.loaders.named_files import CONFINED
 
     CONFINED.set(True)
+    _warm()
     while True:
         _say(out, _answered(json.loads(asked.get()), out))
+
+
+def _warm() -> None:
+    """Read the catalog before the first question, so that it is not the first that waits."""
+    with suppress(Exception):  # whoever asks is told what is wrong
+        from planner.loaders.catalog import load_catalog
+        from planner.serve import questions  # noqa: F401 - loaded, not used
+
+        load_catalog(())
 
 
 def _limit(memory_bytes: int) -> None:

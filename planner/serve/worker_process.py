@@ -51,6 +51,10 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = 0
 
+    def start(self) -> None:
+        """Start it before it is needed."""
+        self._running()
+
     def ask(
         self,
         kind: str,

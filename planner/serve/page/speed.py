@@ -12,7 +12,12 @@ from planner.serve.page import choices
 from planner.serve.page.latest import Latest
 from planner.serve.page.parts import frame, heading, show_faults, small, text_block, words
 
-_LOOK = {"aria": {"enabled": True}, "animation": False, "color": ["#1d4ed8", "#b45309", "#0f766e"]}
+_LOOK = {
+    "aria": {"enabled": True},
+    "animation": False,
+    "backgroundColor": "#ffffff",  # light in the dark too: lines and words keep their contrast
+    "color": ["#1d4ed8", "#b45309", "#0f766e"],
+}
 _LOW, _HIGH = 0.25, 16.0
 """Of the axis of intensities: times the smallest and the largest that is shown."""
 
