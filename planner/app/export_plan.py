@@ -11,9 +11,9 @@ from planner.app.routes_out import routes_of, without_pools
 from planner.app.schedule_out import schedule_of
 from planner.commands.deployments import deployments
 from planner.errors import CannotExpressError, Fault, InputError
-from planner.export.case import ExportCase
-from planner.export.readme import readme
-from planner.export.registry import target
+from planner.exports.case import ExportCase
+from planner.exports.readme import readme
+from planner.exports.registry import target
 from planner.loaders.catalog import load_catalog
 from planner.loaders.files import name_of
 from planner.loaders.folder_out import write_folder

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from planner.explain.monitoring import targets
 from planner.explain.problem_values import sizing_of
-from planner.export import promql
-from planner.export.case import ExportCase
-from planner.export.day_hours import DayHours, day_hours
+from planner.exports import promql
+from planner.exports.case import ExportCase
+from planner.exports.day_hours import DayHours, day_hours
 from planner.schema.explanation import Target
 from planner.schema.exporter import Exporter
 from planner.schema.launch import Deployment

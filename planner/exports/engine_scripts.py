@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from planner import numbers
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.readme import plain
-from planner.export.script import script
+from planner.exports.case import ExportCase
+from planner.exports.readme import plain
+from planner.exports.script import script
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

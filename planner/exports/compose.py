@@ -14,10 +14,10 @@ from typing import Any
 from planner import numbers
 from planner.commands.dns_names import dns_names
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.engine_scripts import hour_note, notes_of
-from planner.export.pods import CONFIG_FOLDER, MODELS_FOLDER, needs_models
-from planner.export.readme import plain
+from planner.exports.case import ExportCase
+from planner.exports.engine_scripts import hour_note, notes_of
+from planner.exports.pods import CONFIG_FOLDER, MODELS_FOLDER, needs_models
+from planner.exports.readme import plain
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Argument, Deployment

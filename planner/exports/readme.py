@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.characters import spelled
-from planner.export.case import ExportCase, Target
+from planner.exports.case import ExportCase, Target
 from planner.schema.exported import Exported, ExportFile
 
 NAME = "README.md"

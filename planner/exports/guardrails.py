@@ -12,8 +12,8 @@ from typing import Any
 
 from planner import numbers
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.http_routes import routes_by_workload
+from planner.exports.case import ExportCase
+from planner.exports.http_routes import routes_by_workload
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

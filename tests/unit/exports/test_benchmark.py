@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.errors import CannotExpressError
-from planner.export.benchmark import benchmark
+from planner.exports.benchmark import benchmark
 
 VLLM = {
     "--backend", "--base-url", "--model", "--served-model-name", "--dataset-name", "--dataset-path",
@@ -71,7 +71,7 @@ def test_what_the_guardrails_cut_is_said(made):
 
 
 def test_lengths_of_a_trace_have_its_mean_and_its_tail(made):
-    from planner.export.load_sample import load_sample
+    from planner.exports.load_sample import load_sample
     from planner.schema.sizing import WorkloadSizing
 
     sample = load_sample(WorkloadSizing.model_validate(sizing()), None, 0.0, None)

@@ -19,12 +19,12 @@ from typing import Any
 from planner import numbers
 from planner.errors import CannotExpressError
 from planner.explain.problem_values import sizing_of
-from planner.export.bench_commands import aiperf, vllm
-from planner.export.bench_target import URL, BenchTarget
-from planner.export.case import ExportCase
-from planner.export.http_routes import BUCKET_HEADER, WORKLOAD_HEADER
-from planner.export.load_sample import LoadSample, load_sample
-from planner.export.readme import plain
+from planner.exports.bench_commands import aiperf, vllm
+from planner.exports.bench_target import URL, BenchTarget
+from planner.exports.case import ExportCase
+from planner.exports.http_routes import BUCKET_HEADER, WORKLOAD_HEADER
+from planner.exports.load_sample import LoadSample, load_sample
+from planner.exports.readme import plain
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from planner.export import engine_scripts
-from planner.export.benchmark import benchmark
-from planner.export.case import Target
-from planner.export.compose import compose
-from planner.export.dynamo import dynamo
-from planner.export.gateway import gateway
-from planner.export.grafana import grafana
-from planner.export.guardrails import guardrails
-from planner.export.keda import keda
-from planner.export.kserve import kserve
-from planner.export.kubernetes import kubernetes
-from planner.export.llm_d import llm_d
-from planner.export.prometheus import prometheus
-from planner.export.skypilot import skypilot
+from planner.exports import engine_scripts
+from planner.exports.benchmark import benchmark
+from planner.exports.case import Target
+from planner.exports.compose import compose
+from planner.exports.dynamo import dynamo
+from planner.exports.gateway import gateway
+from planner.exports.grafana import grafana
+from planner.exports.guardrails import guardrails
+from planner.exports.keda import keda
+from planner.exports.kserve import kserve
+from planner.exports.kubernetes import kubernetes
+from planner.exports.llm_d import llm_d
+from planner.exports.prometheus import prometheus
+from planner.exports.skypilot import skypilot
 
 TARGETS: tuple[Target, ...] = (
     Target("vllm", "start scripts of vLLM", engine_scripts.vllm),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from planner.export.case import ExportCase
+from planner.exports.case import ExportCase
 from planner.schema.engine_options import Probes
 from planner.schema.launch import Argument, Deployment, Placeholder
 

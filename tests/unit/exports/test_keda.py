@@ -8,7 +8,7 @@ from export_samples import case_of, workload
 from manifest_schemas import problems
 
 from planner.errors import CannotExpressError
-from planner.export.keda import keda
+from planner.exports.keda import keda
 
 
 @pytest.fixture

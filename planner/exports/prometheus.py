@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from planner.export import promql
-from planner.export.case import ExportCase
-from planner.export.day_hours import day_hours
-from planner.export.watches import Watch, exporter_of, unwatched, watches
+from planner.exports import promql
+from planner.exports.case import ExportCase
+from planner.exports.day_hours import day_hours
+from planner.exports.watches import Watch, exporter_of, unwatched, watches
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

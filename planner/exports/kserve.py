@@ -12,11 +12,11 @@ from typing import Any
 
 from planner.commands.dns_names import dns_names
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.engine_scripts import hour_note, notes_of
-from planner.export.http_routes import http_routes
-from planner.export.pods import MODELS_CLAIM, MODELS_FOLDER, TOKEN_SECRET, labels, needs_models, pod_spec
-from planner.export.roles import one_of_each
+from planner.exports.case import ExportCase
+from planner.exports.engine_scripts import hour_note, notes_of
+from planner.exports.http_routes import http_routes
+from planner.exports.pods import MODELS_CLAIM, MODELS_FOLDER, TOKEN_SECRET, labels, needs_models, pod_spec
+from planner.exports.roles import one_of_each
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.fleet_out import Routes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from planner.export.bench_target import URL, BenchTarget
+from planner.exports.bench_target import URL, BenchTarget
 from planner.schema.slo import STATISTICS
 
 _EQUAL_GAPS = 1000.0

@@ -12,11 +12,11 @@ from typing import Any
 
 from planner.commands.dns_names import dns_names
 from planner.errors import CannotExpressError
-from planner.export import promql
-from planner.export.case import ExportCase
-from planner.export.day_hours import DAY_H, HourRun, day_hours
-from planner.export.kubernetes import LONGEST_SET_NAME
-from planner.export.watches import exporter_of
+from planner.exports import promql
+from planner.exports.case import ExportCase
+from planner.exports.day_hours import DAY_H, HourRun, day_hours
+from planner.exports.kubernetes import LONGEST_SET_NAME
+from planner.exports.watches import exporter_of
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

@@ -11,9 +11,9 @@ from typing import Any
 
 from planner.commands.dns_names import dns_names
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.engine_scripts import ROUTERS, hour_note, notes_of
-from planner.export.pods import MODELS_CLAIM, TOKEN_SECRET, labels, needs_models, pod_template
+from planner.exports.case import ExportCase
+from planner.exports.engine_scripts import ROUTERS, hour_note, notes_of
+from planner.exports.pods import MODELS_CLAIM, TOKEN_SECRET, labels, needs_models, pod_template
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.errors import CannotExpressError
-from planner.export.registry import target
+from planner.exports.registry import target
 
 BIG = {"model": "deepseek-v3", "weights": "fp8", "kv": "bf16", "tp": 8, "pp": 2, "replicas": 3}
 SPARSE = [workload(model="deepseek-v3")]

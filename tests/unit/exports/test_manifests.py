@@ -12,8 +12,8 @@ from manifest_schemas import gpus, problems
 
 from planner.characters import STEERING
 from planner.errors import CannotExpressError, InputError
-from planner.export.readme import readme
-from planner.export.registry import TARGETS, target
+from planner.exports.readme import readme
+from planner.exports.registry import TARGETS, target
 
 MOE = {"model": "deepseek-v3", "weights": "fp8", "kv": "bf16"}
 SPARSE = [workload(model="deepseek-v3")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planner.commands.dns_names import dns_names
 from planner.errors import InputError
-from planner.export.http_routes import http_routes_yaml
+from planner.exports.http_routes import http_routes_yaml
 from planner.schema.fleet_out import Routes
 
 LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")

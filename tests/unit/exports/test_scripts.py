@@ -8,7 +8,7 @@ import yaml
 from export_samples import case_of, workload
 
 from planner.errors import CannotExpressError
-from planner.export.registry import target
+from planner.exports.registry import target
 
 MOE = {"model": "deepseek-v3", "weights": "fp8", "kv": "bf16", "tp": 8, "pp": 2}
 SPARSE = [workload(model="deepseek-v3")]

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from planner.export.case import ExportCase
-from planner.export.prometheus import notes
-from planner.export.watches import Watch, watches
+from planner.exports.case import ExportCase
+from planner.exports.prometheus import notes
+from planner.exports.watches import Watch, watches
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment
 

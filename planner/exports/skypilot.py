@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.engine_scripts import notes_of
-from planner.export.script import commands
+from planner.exports.case import ExportCase
+from planner.exports.engine_scripts import notes_of
+from planner.exports.script import commands
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

@@ -10,10 +10,10 @@ from export_samples import case_of, workload
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planner.export.day_hours import day_hours
-from planner.export.grafana import grafana
-from planner.export.prometheus import prometheus, rule_groups
-from planner.export.watches import watches
+from planner.exports.day_hours import day_hours
+from planner.exports.grafana import grafana
+from planner.exports.prometheus import prometheus, rule_groups
+from planner.exports.watches import watches
 
 PROMTOOL = shutil.which("promtool")
 needs_promtool = pytest.mark.skipif(

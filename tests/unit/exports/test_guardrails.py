@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import CannotExpressError
-from planner.export.guardrails import guardrails, rate
-from planner.export.registry import target
+from planner.exports.guardrails import guardrails, rate
+from planner.exports.registry import target
 
 WHOLE = {"type": "integer", "minimum": 0, "maximum": 4294967295}
 LIMIT = {

@@ -11,11 +11,11 @@ from typing import Any
 
 from planner.commands.dns_names import LONGEST_NAME, dns_names
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.http_routes import BUCKET_HEADER, WORKLOAD_HEADER, http_routes
-from planner.export.kubernetes import pool_selector
-from planner.export.pods import labels
-from planner.export.readme import plain
+from planner.exports.case import ExportCase
+from planner.exports.http_routes import BUCKET_HEADER, WORKLOAD_HEADER, http_routes
+from planner.exports.kubernetes import pool_selector
+from planner.exports.pods import labels
+from planner.exports.readme import plain
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment

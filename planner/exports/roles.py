@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.export.case import ExportCase
+from planner.exports.case import ExportCase
 
 
 def one_of_each(case: ExportCase, workload: str, what: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.errors import CannotExpressError
-from planner.export.skypilot import skypilot
+from planner.exports.skypilot import skypilot
 
 OFFER = {"provider": "aws", "region": "us-east-1", "instance": "p5.48xlarge", "gpus": 8, "usd_per_hour": 30.0}
 BIG = {"model": "deepseek-v3", "weights": "fp8", "kv": "bf16", "tp": 8, "pp": 2, "replicas": 3}

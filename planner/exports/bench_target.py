@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from planner.export.load_sample import LoadSample
+from planner.exports.load_sample import LoadSample
 from planner.schema.workload import Workload
 
 URL = "http://localhost:8000"

@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import Any
 
 from planner.errors import CannotExpressError
-from planner.export.case import ExportCase
-from planner.export.engine_scripts import hour_note, notes_of
-from planner.export.kubernetes import config_map
-from planner.export.pods import CONFIG_FOLDER, MODELS_CLAIM, TOKEN_SECRET, labels, needs_models, pod_spec
+from planner.exports.case import ExportCase
+from planner.exports.engine_scripts import hour_note, notes_of
+from planner.exports.kubernetes import config_map
+from planner.exports.pods import CONFIG_FOLDER, MODELS_CLAIM, TOKEN_SECRET, labels, needs_models, pod_spec
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Argument, Deployment
