@@ -12,6 +12,7 @@ from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.search import solved
 from planner.planning.answering.small_pools import settled_sizes
+from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.posing.fleet_case import FleetCase
 from planner.planning.posing.hours import periods_of
 from planner.planning.run import Run
@@ -136,7 +137,8 @@ class _Asked:
             held = replace(one, options=calm.question.options, limits=calm.question.limits)
             return with_preferred(held, self(held, "plan", _patience_s(self.run), brief=False))
 
-        return settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))
+        case, choice = settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))
+        return case, with_smaller_replicas(case, choice)
 
 
 def _short_lived(tolerance: Fraction) -> str:
