@@ -32,7 +32,7 @@ def alone(plan: Plan) -> Iterator[str]:
 
 def _sentence(workload: str, roles: list[str], hours: int, periods: int) -> str:
     of_roles = "" if roles == ["serve"] else f" for {listing(roles)}"
-    when = f" in {hours} of {numbers.count(periods, 'hour')}" if periods > 1 else ""
+    when = f" in {hours} of {numbers.count(periods, 'hour')}" if hours < periods else ""
     return (
         f"One replica alone: {workload} has a single replica{of_roles}{when}. Its loss stops {workload} "
         "until another one is up (redundancy: 1 keeps a spare)."

@@ -84,6 +84,9 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         trouble=optimum.trouble,
     )
     simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
+    if given_up:
+        told = f"{simplicity.text}; some layout lives less than {_HOURS} hours, none was found that need not"
+        simplicity = simplicity.model_copy(update={"text": told})
     warnings = (*case.warnings, given_up) if given_up else case.warnings
     case = replace(best.case, warnings=warnings)
     return replace(found, best=FleetAnswer(best.setting, case, choice)), simplicity
