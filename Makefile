@@ -40,7 +40,7 @@ test: check
 # LIMIT: seconds for every search; without it each goes on until it is proved.
 LIMIT ?=
 verbs: setup-dev
-	@PLANNER_VERBS_LIMIT_S=$(LIMIT) $(BIN)/pytest -n 2 -m verbs tests/verbs
+	@PLANNER_VERBS_LIMIT_S=$(LIMIT) $(BIN)/pytest -n 2 --timeout 3600 -m verbs tests/verbs
 
 # Random instances other than those of the suite, MORE times as many.
 MORE ?= 10

@@ -19,6 +19,7 @@ from planner.app.one_configuration import (
     option_text,
     rule_title,
 )
+from planner.app.replica_price import replica_price
 from planner.errors import input_error
 from planner.performance.outside import outside_measured
 from planner.performance.replica import load_point
@@ -192,6 +193,7 @@ def _answer(
         largest=largest,
         broken_by=broken_by,
         gpus=item.gpus,
+        usd_per_hour=replica_price(replica.asked, item),
         uncertainty=sigma_log(item, at),
         outside_measured=outside_measured(item, at),
         evidence=evidence(item),

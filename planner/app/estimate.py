@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +17,15 @@ from planner.app.one_configuration import (
     option_text,
     rule_title,
 )
+from planner.app.replica_price import replica_price
 from planner.candidates.attributes import unpacked, weights_native
-from planner.candidates.market import lots as market_lots
-from planner.candidates.replica_cost import bought
 from planner.performance.outside import outside_measured
 from planner.performance.replica import cold_start_seconds, load_point
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
 from planner.performance.user_factors import evidence, sigma_log, user_factor
 from planner.planning.documents.pool_document import memory_document
-from planner.schema.choice import Option, Supply
-from planner.schema.configuration import Configuration
 from planner.schema.estimate import Estimate
-from planner.schema.hardware import Fleet
 from planner.schema.routing import Routing, RoutingPolicy
 from planner.schema.service_load import PLAIN, ClosedLoop, Conventions, OpenArrivals, ServiceLoad
 from planner.steptime.step import step_time_s
@@ -116,7 +111,7 @@ def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResul
     decode = step_time_s(built.specs, rows, max(decoding, 1.0), asked.traffic.decode_context_tokens)
     own = user_factor(item)
     step_factor = own.step_factor if own is not None else 1.0
-    cost = _replica_price(asked, item)
+    cost = replica_price(asked, item)
     output = rate * asked.traffic.output_mean_tokens
     storage = asked.catalog.storage("local-nvme")
     shown = latencies(found, 0, asked.traffic.output_mean_tokens)
@@ -167,16 +162,3 @@ def _warnings(
         clients = load.clients / load.routing.replicas
         lines.append(f"{inside:,.0f} of {clients:,.0f} requests run at once; the others wait")
     return [*lines, f"no price known for {asked.gpu.id}"] if no_price else lines
-
-
-def _replica_price(asked: Asked, item: Configuration) -> float | None:
-    """What the GPUs of one replica cost at the cheapest on-demand price per GPU."""
-    fleet = Fleet(accelerators=(asked.gpu.id,))
-    prices = [
-        lot.usd_per_gpu_h for lot in market_lots(fleet, asked.catalog.accelerator, asked.catalog.price_lists)
-    ]
-    if not prices:
-        return None
-    option = Option("", "estimate", "serve", "any", asked.gpu.id, item.gpus, ())
-    supply = Supply("any", asked.gpu.id, "gpu", 1, Fraction(min(prices)))
-    return float(bought(option, supply, 1)[1])

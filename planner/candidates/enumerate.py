@@ -139,7 +139,7 @@ class _Builder:
         placed = np.array(rows, dtype=np.int64).reshape(-1, 3)
         parts = np.array(
             [
-                _part_of_server(self.sites[site].lot)
+                _part_of_server(self.sites[site].lot, self.space.fabric)
                 for _, site, _ in self.placed
                 for _ in self.sites[site].members
             ],
@@ -187,7 +187,7 @@ class _Builder:
         wide = spreads_experts(self.space, layout, lot.group_limit_gpus)
         fast = (layout.tp if wide else layout.group) <= lot.link_gpus and not bare
         server = lot.unit_gpus if spans else 0
-        own = spans and _part_of_server(lot)
+        own = spans and _part_of_server(lot, self.space.fabric)
         units = whole_units(lot, layout)
         for chunk, draft in product(self.space.chunks, range(len(self.space.drafts))):
             place = (lot.accelerator.id, fast, server, own)
@@ -273,6 +273,8 @@ def _lossy(items: Sequence[Configuration], most: Decimal | None) -> BoolArray:
     return np.array([exceeds(loss, most) for loss in quality_losses(items)], dtype=bool)
 
 
-def _part_of_server(lot: Lot) -> bool:
-    """An instance with fewer GPUs than the server that it is cut from."""
-    return lot.offer is not None and lot.unit_gpus < lot.accelerator.host.node_size
+def _part_of_server(lot: Lot, fabric: bool) -> bool:
+    """An instance with fewer GPUs than the server that it is cut from, or with one and no stated network."""
+    if lot.offer is None:
+        return False
+    return lot.unit_gpus < lot.accelerator.host.node_size or (lot.unit_gpus == 1 and not fabric)

@@ -51,8 +51,10 @@ class Space:
     caches: bool = False
     """Every configuration has a prefix cache."""
     wide_ep: bool = False
-    max_quality_loss: Decimal | None = None
     """The experts of a replica may be spread over several servers."""
+    max_quality_loss: Decimal | None = None
+    fabric: bool = False
+    """The network between servers is stated, so that servers of one GPU have one."""
 
 
 class Layout(NamedTuple):

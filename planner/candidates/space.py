@@ -68,6 +68,7 @@ def search_space(
         caches=workload.prefix_cache_hit > 0,
         wide_ep=fleet.network is not None if search.wide_ep is None else search.wide_ep,
         max_quality_loss=workload.max_quality_loss,
+        fabric=fleet.network is not None,
     )
 
 

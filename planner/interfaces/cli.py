@@ -21,20 +21,16 @@ from planner.interfaces.data_commands import catalog_app, rules_app
 from planner.interfaces.diagnose_command import diagnose
 from planner.interfaces.export_command import export
 from planner.interfaces.fleet_commands import routes, schedule
+from planner.interfaces.front_commands import alternatives, pareto
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.help_examples import with_examples
 from planner.interfaces.options import OutFile
 from planner.interfaces.output import Answer
 from planner.interfaces.plan_command import plan
 from planner.interfaces.problem_commands import example, init
-from planner.interfaces.reason_commands import (
-    alternatives,
-    diff,
-    explain,
-    pareto,
-    relax,
-    whatif,
-)
+from planner.interfaces.reason_commands import diff, explain, relax, whatif
+from planner.interfaces.replay_command import replay
+from planner.interfaces.report_command import report
 from planner.interfaces.robust_command import robust
 from planner.interfaces.sizing_commands import curve, estimate, fit
 from planner.interfaces.today_command import today
@@ -105,6 +101,7 @@ for _command in (
     routes,
     schedule,
     export,
+    report,
 ):
     app.command()(_command)
 app.command()(fit)
@@ -113,6 +110,7 @@ app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
 app.command()(verify)
+app.command()(replay)
 app.command()(trace)
 app.command()(today)
 app.command()(diagnose)

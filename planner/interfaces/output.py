@@ -56,8 +56,16 @@ class Answer:
         elif sys.stdout is None:
             raise input_error("standard output", "", "it closed", "it open, or --out FILE where there is one")
 
-    def give(self, encode: Callable[[], bytes], view: Callable[[], RenderableType]) -> bool:
-        """Write the document or its text; only what is asked for is made. False: the reader has gone."""
+    def give(
+        self,
+        encode: Callable[[], bytes],
+        view: Callable[[], RenderableType],
+        page: Callable[[], bytes] | None = None,
+    ) -> bool:
+        """Write the document or its text; only what is asked for is made. False: the reader has gone.
+
+        ``page``: another format that is written to standard output in place of the text.
+        """
         document = encode() if self.as_json or self.out is not None else b""
         if self.out is not None:
             write_whole(self.out, document)
@@ -65,9 +73,9 @@ class Answer:
         if sys.stdout is None:
             return True
         with on_stdout() as reached:
-            if self.as_json:
+            if self.as_json or page is not None:
                 # Bytes, because the document is UTF-8 whatever the terminal speaks.
-                sys.stdout.buffer.write(document)
+                sys.stdout.buffer.write(document if page is None else page())
                 sys.stdout.flush()
             else:
                 from planner.report import terminal

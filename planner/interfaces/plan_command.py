@@ -11,6 +11,7 @@ from typer import Argument, Exit, Option
 from planner.interfaces import faults, interrupts
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message
+from planner.interfaces.picture import Picture, SvgFile
 from planner.interfaces.problem_flags import flag_of, with_problem_flags
 from planner.interfaces.reason_commands import say_unanswered
 from planner.interfaces.time_limit import within
@@ -18,8 +19,10 @@ from planner.loaders.files_out import check_target, write_whole
 
 if TYPE_CHECKING:
     from planner.app.stated_problem import StatedProblem
+    from planner.schema.plan import Plan
 
 COMMAND = "planner plan"
+FORMATS = ("text", "json", "csv", "md")
 _EXIT_OF_STATUS = {
     "optimal": faults.ANSWERED,
     "feasible": faults.ANSWERED,
@@ -61,9 +64,18 @@ def plan(
             metavar="DATE", help="Warn of prices that are old on this day; default: the newest price list's."
         ),
     ] = None,
+    format_: Annotated[
+        str,
+        Option("--format", metavar="F", help="text, json, csv or md (the tables of a report)."),
+    ] = "text",
+    svg: SvgFile = None,
     save: Annotated[
         Path | None, Option("--save", metavar="FILE", help="Write the problem file that the flags stand for.")
     ] = None,
+    prove: Annotated[
+        bool,
+        Option("--prove", help="Replay the plan, and plan with more capacity until its replay holds."),
+    ] = False,
     stated: Mapping[str, Any] | None = None,
 ) -> None:
     """Find the optimal plan for a problem, proved or with its gap."""
@@ -73,27 +85,48 @@ def plan(
     threads = checks.whole("--workers", workers, high=1024)
     overlays = checks.folders("--catalog", catalog)
     day = checks.day("--as-of", as_of)
+    shown = checks.word("--format", format_, FORMATS)
+    if as_json and shown not in ("text", "json"):
+        checks.refuse("--format", f'"{shown}" beside --json', "one of them")
     _one_source(checks, problem, stated or {}, save)
     checks.done()
     if save is not None:
         check_target("--save", save)
-    answer = Answer(as_json=as_json, out=out)
+    picture = Picture(COMMAND, svg)
+    answer = Answer(as_json=as_json or shown == "json", out=out)
     source = problem if problem is not None else _stated(stated or {}, save)
     from planner.app import plan as plan_case
     from planner.planning.run import Run
-    from planner.report import json_document, plan_brief, plan_text
+    from planner.report import json_document, pictures, plan_brief, plan_text
 
     with Progress() as progress, within(time_limit_s):
         run = Run(time_limit_s, seed_number, threads, progress, timing, day, details)
-        found = plan_case.plan(source, overlays=overlays, run=run)
+        if prove:
+            from planner.app.prove import proved
+
+            found = proved(source, overlays=overlays, run=run)
+        else:
+            found = plan_case.plan(source, overlays=overlays, run=run)
     answer.give(
         lambda: json_document.encode(json_document.of_plan(found)),
         lambda: plan_text.view(found, details) if details else plan_brief.view(found),
+        page=(lambda: _page(found, shown)) if shown in ("csv", "md") else None,
     )
+    picture.draw(lambda: pictures.of_plan(found))
     if not isinstance(source, Path):
         _show(source, save)
     say_unanswered([found])
+    if found.proof is not None and found.proof.verdict == "breaks":
+        raise Exit(faults.NO)
     raise Exit(interrupts.exit_code() if found.provenance.interrupted else _EXIT_OF_STATUS[found.status])
+
+
+def _page(found: Plan, shown: str) -> bytes:
+    """The tables of a report of the plan."""
+    from planner.report.plan_report import report_of
+    from planner.report.renderers.registry import RENDERERS
+
+    return RENDERERS[f".{shown}"].render(report_of([found]))
 
 
 def _one_source(checks: Checks, problem: Path | None, stated: Mapping[str, Any], save: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""Commands that ask a problem again: what-ifs, relaxations, fronts, alternatives, reasons, differences."""
+"""Commands that ask a problem again: what-ifs, relaxations, reasons, differences."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typer import Argument, Exit, Option
 from planner.interfaces import faults
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message
+from planner.interfaces.picture import Picture, SvgFile
 from planner.interfaces.time_limit import within
 
 if TYPE_CHECKING:
     from planner.app.session import Session
     from planner.planning.run import Run
-    from planner.schema.answers import Plans
     from planner.schema.plan import Plan
 
 ProblemFile = Annotated[
@@ -46,13 +46,15 @@ def asked_for(checks: Checks, time_limit: str | None, seed: str, workers: str) -
     }
 
 
-def _session(path: Path, overlays: tuple[Path, ...]) -> Session:
+def session_of(path: Path, overlays: tuple[Path, ...]) -> Session:
+    """The problem of a file."""
     from planner.app.session import Session
 
     return Session.load(path, overlays)
 
 
-def _run(asked: dict[str, Any], progress: Progress) -> Run:
+def run_of(asked: dict[str, Any], progress: Progress) -> Run:
+    """A search within the limits that flags state."""
     from planner.planning.run import Run
 
     return Run(**asked, progress=progress)
@@ -86,6 +88,7 @@ def whatif(
             help="Values to try one after the other; several sweeps combine. May repeat.",
         ),
     ] = None,
+    svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: TimeLimit = None,
@@ -98,21 +101,25 @@ def whatif(
     changes, axes = pairs(checks, "--set", set_), pairs(checks, "--sweep", sweep)
     if not changes and not axes:
         checks.refuse("--set", "nothing", "--set PATH=VALUE or --sweep PATH=v1,v2")
+    if svg is not None and not axes:
+        checks.refuse("--svg", "it without --sweep", "values to draw: --sweep PATH=v1,v2")
     asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
+    picture = Picture("planner whatif", svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.loaders.set_path import read_list, read_value
-    from planner.report import json_document, whatif_text
+    from planner.report import json_document, pictures, whatif_text
 
     read = {path: read_value(text) for path, text in changes.items()}
     lists = {path: read_list(text) for path, text in axes.items()}
     with Progress() as progress, within(asked["time_limit_s"]):
-        run = _run(asked, progress)
-        session = _session(problem, overlays)
+        run = run_of(asked, progress)
+        session = session_of(problem, overlays)
         if lists:
             rows = session.changed(read).sweep(lists, run=run) if read else session.sweep(lists, run=run)
             answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: whatif_text.rows(rows))
+            picture.draw(lambda: pictures.of_sweep(rows))
             raise Exit(exit_of([row.plan for row in rows.rows]))
         found = session.whatif(read, run=run)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: whatif_text.view(found))
@@ -121,6 +128,7 @@ def whatif(
 
 def relax(
     problem: ProblemFile,
+    svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: TimeLimit = None,
@@ -133,76 +141,17 @@ def relax(
     asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
+    picture = Picture("planner relax", svg)
     answer = Answer(as_json=as_json, out=out)
-    from planner.report import json_document, relax_text
+    from planner.report import json_document, pictures, relax_text
 
     with Progress() as progress, within(asked["time_limit_s"]):
-        run = _run(asked, progress)
-        found = _session(problem, overlays).relax(run=run)
+        run = run_of(asked, progress)
+        found = session_of(problem, overlays).relax(run=run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: relax_text.view(found))
+    picture.draw(lambda: pictures.of_relaxed(found))
     helped = found.status != "unknown" and (found.pools or found.relaxations)
     raise Exit(faults.ANSWERED if helped else exit_of([found]))
-
-
-def pareto(
-    problem: ProblemFile,
-    axes: Annotated[
-        str, Option("--axes", metavar="LIST", help="cost, gpus, power, ttft, itl, tpot, e2e; two or more.")
-    ] = "cost,itl",
-    max_cost_ratio: Annotated[
-        str,
-        Option(
-            "--max-cost-ratio", metavar="X", help="Leave out plans above X times the cheapest cost; or all."
-        ),
-    ] = "2",
-    as_json: JsonFlag = False,
-    out: OutFile = None,
-    time_limit: TimeLimit = None,
-    seed: Seed = "0",
-    workers: Threads = "1",
-    catalog: Overlays = None,
-) -> None:
-    """Show the plans that trade one aim against another: none is worse than another on every axis."""
-    checks = Checks("planner pareto")
-    ratio = None if max_cost_ratio == "all" else checks.ratio("--max-cost-ratio", max_cost_ratio)
-    asked = asked_for(checks, time_limit, seed, workers)
-    overlays = checks.folders("--catalog", catalog)
-    checks.done()
-    answer = Answer(as_json=as_json, out=out)
-    from planner.report import json_document, pareto_text
-
-    names = [name.strip() for name in axes.split(",") if name.strip()]
-    with Progress() as progress, within(asked["time_limit_s"]):
-        run = _run(asked, progress)
-        found = _session(problem, overlays).pareto(names, max_cost_ratio=ratio, run=run)
-    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: pareto_text.view(found))
-    raise Exit(_exit_of_several(found))
-
-
-def alternatives(
-    problem: ProblemFile,
-    k: Annotated[str, Option("-k", "--number", metavar="N", help="Plans to show.")] = "3",
-    as_json: JsonFlag = False,
-    out: OutFile = None,
-    time_limit: TimeLimit = None,
-    seed: Seed = "0",
-    workers: Threads = "1",
-    catalog: Overlays = None,
-) -> None:
-    """Show the best plans that buy or run something different."""
-    checks = Checks("planner alternatives")
-    number = checks.whole("-k", k, high=100)
-    asked = asked_for(checks, time_limit, seed, workers)
-    overlays = checks.folders("--catalog", catalog)
-    checks.done()
-    answer = Answer(as_json=as_json, out=out)
-    from planner.report import alternatives_text, json_document
-
-    with Progress() as progress, within(asked["time_limit_s"]):
-        run = _run(asked, progress)
-        found = _session(problem, overlays).alternatives(number, run=run)
-    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: alternatives_text.view(found))
-    raise Exit(_exit_of_several(found))
 
 
 def explain(
@@ -276,16 +225,6 @@ def say_unanswered(plans: Sequence[Plan]) -> None:
         reasons = dict.fromkeys(plan.warnings[0] for plan in plans if plan.warnings)
         for reason in reasons or ("the search ended before there was an answer",):
             message(f"planner: {reason}")
-
-
-def _exit_of_several(found: Plans) -> int:
-    """3 where a limit of time ended the search before the first plan."""
-    if found.plans:
-        return faults.ANSWERED
-    if found.complete:
-        return faults.NO
-    message("planner: the time limit ended the search before there was a plan")
-    return faults.NO_ANSWER_YET
 
 
 def exit_of(plans: list[Plan]) -> int:

@@ -7,6 +7,7 @@ from typer import Exit
 from planner.interfaces import faults
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
+from planner.interfaces.picture import Picture, SvgFile
 from planner.interfaces.reason_commands import (
     ProblemFile,
     Seed,
@@ -20,6 +21,7 @@ from planner.interfaces.time_limit import within
 
 def robust(
     problem: ProblemFile,
+    svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: TimeLimit = None,
@@ -32,16 +34,18 @@ def robust(
     asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
+    picture = Picture("planner robust", svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.app.robust import robust as tried
     from planner.app.session import Session
     from planner.planning.run import Run
-    from planner.report import json_document, plan_text
+    from planner.report import json_document, pictures, plan_text
 
     with Progress() as progress, within(asked["time_limit_s"]):
         run = Run(**asked, progress=progress)
         found = tried(Session.load(problem, overlays), run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
+    picture.draw(lambda: pictures.of_scenarios(found))
     if found.pools:
         raise Exit(faults.ANSWERED)
     say_unanswered([found])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit, Option
@@ -18,8 +17,8 @@ from planner.interfaces.options import (
     Overlays,
     WeightsFormat,
 )
-from planner.interfaces.output import Answer, message
-from planner.loaders.files_out import check_target, write_whole
+from planner.interfaces.output import Answer
+from planner.interfaces.picture import Picture, SvgFile
 
 if TYPE_CHECKING:
     from planner.schema.service_load import Conventions
@@ -206,9 +205,7 @@ def curve(
         str | None, Option(metavar="SHARE", help="Memory that the engine may use, such as '90 %'.")
     ] = None,
     max_batch: Annotated[str | None, Option(metavar="N", help="Sequences in one step at most.")] = None,
-    picture: Annotated[
-        Path | None, Option("--svg", metavar="FILE", help="Also draw the curve (SVG).")
-    ] = None,
+    svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     catalog: Overlays = None,
@@ -233,8 +230,7 @@ def curve(
     utilization = checks.fraction("--memory-utilization", memory_utilization)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
-    if picture is not None:
-        check_target("--svg", picture)
+    picture = Picture("planner curve", svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.app import curve as curve_case
     from planner.report import curve_text, json_document
@@ -255,9 +251,7 @@ def curve(
         conventions=conventions,
         **asked,
     )
-    if picture is not None and not found.cannot_run:
-        write_whole(picture, curve_text.chart(found).encode())
-        message(f"planner: wrote {picture}")
+    picture.draw(lambda: [] if found.cannot_run else [curve_text.chart(found)])
     answer.give(
         lambda: json_document.encode(json_document.of_estimate(found)), lambda: curve_text.view(found)
     )

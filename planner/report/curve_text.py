@@ -1,4 +1,4 @@
-"""A curve in words, as a picture of characters, and as an SVG chart."""
+"""A curve in words, as a picture of characters, and as a chart."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
-from planner.report import svg
 from planner.report.estimate_text import outside, refusal
 from planner.report.parts import bullets, section, table
 from planner.report.plan_text import uncertainty
 from planner.schema.estimate import Curve, CurvePoint
 from planner.schema.pool import Statistic
+from planner.schema.report import Dot, LineChart, LinePanel, Track
 
+_HOUR_S = 3600.0
+_MILLION = 1e6
 CELLS, ROWS = 64, 14
 """Size of the picture of characters."""
 _MARKS = (("TTFT P99", "ttft_s", "•"), ("ITL P99", "itl_s", "×"))
@@ -158,26 +160,39 @@ def _trace(points: list[tuple[float, float]], width: float, put: Callable[[float
         put(x, y)
 
 
-def chart(curve: Curve) -> str:
-    """The same as SVG."""
-    dots = []
-    for name, point in (("knee", curve.knee), ("largest within limits", curve.largest)):
-        if point is not None and "p99" in point.ttft_s:
-            dots.append(
-                svg.Dot(f"{name}: {_load(curve, point)}", (point.output_tokens_per_s, point.ttft_s["p99"]))
-            )
-    limits = [
+def chart(curve: Curve) -> LineChart:
+    """Both latencies with their limits, and what a million output tokens cost, over throughput."""
+    title = f"{curve.model} on {curve.option}"
+    cost = _cost_panel(curve)
+    panels = (_latency_panel(curve), *([cost] if cost is not None else []))
+    x_title = "output tokens/s of one replica"
+    return LineChart("curve", title, f"{'; '.join(_sentences(curve))}.", x_title, panels)
+
+
+def _latency_panel(curve: Curve) -> LinePanel:
+    marked = (("knee", curve.knee), ("largest within limits", curve.largest))
+    dots = tuple(
+        Dot(f"{name}: {_load(curve, point)}", point.output_tokens_per_s, point.ttft_s["p99"])
+        for name, point in marked
+        if point is not None and "p99" in point.ttft_s
+    )
+    limits = tuple(
         (f"{name} {numbers.seconds(value)}", value)
         for name, value in curve.slo.items()
         if name in ("ttft_p99", "itl_p99")
-    ]
-    return svg.draw(
-        svg.Chart(
-            title=f"{curve.model} on {curve.option}",
-            x_title="output tokens/s of one replica",
-            y_title="latency (P99)",
-            lines=[svg.Line(name, _series(curve, field)) for name, field, _ in _MARKS],
-            dots=dots,
-            limits=limits,
-        )
     )
+    tracks = tuple(Track(name, tuple(_series(curve, field))) for name, field, _ in _MARKS)
+    return LinePanel("latency (P99)", tracks, dots, limits, log=True, seconds=True)
+
+
+def _cost_panel(curve: Curve) -> LinePanel | None:
+    """USD per million output tokens: the price of an hour over the tokens of an hour."""
+    price = curve.usd_per_hour
+    if price is None:
+        return None
+    points = tuple(
+        (point.output_tokens_per_s, price / (point.output_tokens_per_s * _HOUR_S) * _MILLION)
+        for point in curve.points
+        if point.output_tokens_per_s > 0.0
+    )
+    return LinePanel("USD per million tokens", (Track("cost of output tokens", points),), log=True)

@@ -23,7 +23,7 @@ def view(answer: WhatIf) -> RenderableType:
         Text(title, style="bold"),
         section("Side by side", side_by_side(answer.before, answer.after, ("first", "second"))),
         effects(answer.difference),
-        section("Why", bullets(causes or [_same_inputs(answer)])),
+        section("Why", bullets(causes or [same_inputs(answer)])),
     )
 
 
@@ -33,7 +33,8 @@ def effects(entries: Sequence[Difference]) -> RenderableType:
     return section("What changes", bullets(sentences or ["The plan stays the same."]))
 
 
-def _same_inputs(answer: WhatIf) -> str:
+def same_inputs(answer: WhatIf) -> str:
+    """Why two plans of the same inputs may differ."""
     same = "Problem, catalog and calibration are the same"
     if answer.before.status == answer.after.status == "optimal":
         return f"{same}, and both plans are optimal."

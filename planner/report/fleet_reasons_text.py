@@ -13,7 +13,7 @@ from planner.report.move_text import whole_share
 from planner.report.parts import bullets, section, table
 from planner.schema.fleet_answers import LossKind, RobustVariant, Scenario, Survival
 
-_KINDS: dict[LossKind, str] = {
+LOSS_WORDS: dict[LossKind, str] = {
     "replica": "one replica",
     "gpu": "one shared GPU",
     "server": "one server",
@@ -76,7 +76,7 @@ def _loss_row(loss: Survival, several: bool) -> tuple[str, ...]:
         name = numbers.count(loss.lost_gpus, "GPU") if loss.lost_gpus else ""
     mark = "≥ " if loss.is_lower_bound else ""
     return (
-        _KINDS[loss.loss],
+        LOSS_WORDS[loss.loss],
         name,
         str(loss.period) if several and not loss.survives else "",
         "yes" if loss.survives else "no",
@@ -103,7 +103,7 @@ def _loss_notes(losses: Sequence[Survival]) -> Iterable[str]:
 
 
 def _what(loss: Survival) -> str:
-    kind = _KINDS[loss.loss]
+    kind = LOSS_WORDS[loss.loss]
     if loss.loss in _BY_POOL:
         return f"{kind} of {loss.name}"
     return kind if loss.loss in ("spot", "supplier") else f"{kind} {loss.name}"
@@ -127,7 +127,7 @@ def scenarios_section(
             "worst hour, with headroom and without."
         )
         body.append(Text(words, "dim"))
-    notes = [*_scenario_notes(scenarios), *_robust_notes(robust)]
+    notes = [*_scenario_notes(scenarios), *robust_notes(robust)]
     if notes:
         body.append(bullets(notes))
     return section("If things change", *body)
@@ -153,7 +153,8 @@ def _scenario_notes(scenarios: Sequence[Scenario]) -> Iterable[str]:
             yield f"With {one.name} the first token of {listing(one.late)} comes later than its limit."
 
 
-def _robust_notes(robust: RobustVariant | None) -> Iterable[str]:
+def robust_notes(robust: RobustVariant | None) -> Iterable[str]:
+    """What a fleet for the worst case costs; nothing where nobody asked."""
     if robust is None:
         return
     case = (

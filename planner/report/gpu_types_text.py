@@ -38,7 +38,7 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
             )
         )
     if not details:
-        body.append(bullets(_left_out(plan.gpu_types)))
+        body.append(bullets(left_out(plan.gpu_types)))
     if any(row.bound == "upper" for row in rows):
         words = (
             "Each type alone, with one layout a role; at most: a mix of layouts of this type may cost less."
@@ -90,7 +90,7 @@ def _stop(row: GpuType) -> str:
     return row.why if row.status not in ("chosen", "dearer") and row.why else row.stopped_by or ""
 
 
-def _left_out(rows: Sequence[GpuType]) -> Iterator[str]:
+def left_out(rows: Sequence[GpuType]) -> Iterator[str]:
     """One line for each reason, with the names that share it."""
     names: dict[str, list[str]] = defaultdict(list)
     for row in rows:

@@ -19,6 +19,7 @@ from planner.report.gpu_types_text import types_in_short
 from planner.report.headline import headline
 from planner.report.limits_text import limits_in_short
 from planner.report.parts import bullets, section, table
+from planner.report.proof_text import proof_section
 from planner.report.safety_text import steps_in_short
 from planner.report.traces_text import traces_section
 from planner.report.warnings_text import warnings_of
@@ -50,6 +51,7 @@ def view(plan: Plan) -> RenderableType:
         hours_in_short(plan),
         limits_in_short(plan.constraints),
         types_in_short(plan),
+        proof_section(plan),
         steps_in_short(plan),
         _mind(plan),
         Text("\nMemory, percentiles, prices, losses, next best fleets and the rest: --details", "dim"),

@@ -30,6 +30,7 @@ from planner.report.limits_text import limits_section, removals_section
 from planner.report.move_text import move_section
 from planner.report.parts import bullets, section, table
 from planner.report.pools_text import pools_group
+from planner.report.proof_text import proof_section
 from planner.report.reasons_text import (
     conflicts_section,
     prices_section,
@@ -83,6 +84,7 @@ def _answer(plan: Plan, details: bool) -> list[RenderableType | None]:
         reuse_section(plan),
         limits_section(plan.constraints),
         cost_section(plan),
+        proof_section(plan),
         safety_section(plan),
         mode_section(plan),
         ratio_section(plan),

@@ -24,12 +24,16 @@ def conflicts_section(plan: Plan) -> RenderableType | None:
     """Sets of limits that cannot hold together, with where each of them stands."""
     if not plan.conflicts:
         return None
-    facts = [*plan.conflict_context, *[()] * len(plan.conflicts)]
-    told = (_conflict(plan, conflict, given) for conflict, given in zip(plan.conflicts, facts, strict=False))
-    body: list[RenderableType] = [bullets(told)]
+    body: list[RenderableType] = [bullets(conflict_lines(plan))]
     if not plan.conflicts_complete:
         body.append(Text("There may be more: a limit of time or number ended the search.", "dim"))
     return section("Limits that cannot hold together", *body)
+
+
+def conflict_lines(plan: Plan) -> list[str]:
+    """A sentence for each set of limits that cannot hold together."""
+    facts = [*plan.conflict_context, *[()] * len(plan.conflicts)]
+    return [_conflict(plan, conflict, given) for conflict, given in zip(plan.conflicts, facts, strict=False)]
 
 
 def _conflict(plan: Plan, conflict: Sequence[str], given: Sequence[str]) -> str:
@@ -58,7 +62,7 @@ def relaxations_section(plan: Plan) -> RenderableType | None:
     words = "Each was solved again and gives a plan; single limits first, the smallest change first."
     headings = ("", "change", "from", "to", "then costs")
     body: list[RenderableType] = [table(headings, rows, right=[4]), Text(words, "dim")]
-    command = _command(plan.relaxations[0])
+    command = relaxation_command(plan.relaxations[0])
     if command:
         body.append(Text(f"To see the first:\n{command}", "dim"))
     return section("What would make it possible", *body)
@@ -71,7 +75,7 @@ def _to(moved: Change) -> str:
     return f"{to} ({numbers.signed_share(moved.to / moved.from_ - 1)})"
 
 
-def _command(relaxation: Relaxation) -> str:
+def relaxation_command(relaxation: Relaxation) -> str:
     """The what-if that shows a relaxation; empty where a change has no path of its own."""
     flags = []
     for moved in relaxation.changes:
@@ -86,12 +90,12 @@ def prices_section(plan: Plan) -> RenderableType | None:
     """What each limit costs: one step looser, and without it; the dearest first."""
     if not plan.prices:
         return None
-    dear = [price for price in plan.prices if any(_savings(price))]
-    free = [price.id for price in plan.prices if not any(_savings(price)) and price.proved]
-    unsure = [price.id for price in plan.prices if not any(_savings(price)) and not price.proved]
+    dear = [price for price in plan.prices if any(savings(price))]
+    free = [price.id for price in plan.prices if not any(savings(price)) and price.proved]
+    unsure = [price.id for price in plan.prices if not any(savings(price)) and not price.proved]
     body: list[RenderableType] = []
     if dear:
-        dear.sort(key=lambda price: ([-saved for saved in reversed(_savings(price))], price.id))
+        dear.sort(key=lambda price: ([-saved for saved in reversed(savings(price))], price.id))
         headings = ("limit", "one step", "saves", "without it")
         body.append(table(headings, [_price(plan, price) for price in dear], right=[2, 3]))
     if free:
@@ -103,7 +107,7 @@ def prices_section(plan: Plan) -> RenderableType | None:
     return section("What a limit costs", *body)
 
 
-def _savings(price: Price) -> tuple[float, float]:
+def savings(price: Price) -> tuple[float, float]:
     """Of one step and of the whole limit, in the unit of the objective."""
     if price.saves_objective is not None and price.removed_saves_objective is not None:
         return price.saves_objective, price.removed_saves_objective
@@ -113,7 +117,7 @@ def _savings(price: Price) -> tuple[float, float]:
 def _price(plan: Plan, price: Price) -> tuple[str, str, str, str]:
     unit = "USD/h" if price.saves_objective is None else UNITS[plan.objective.name]
     mark, none = ("", "nothing") if price.proved else ("≥ ", "not known")
-    step, whole = (f"{mark}{numbers.quantity(saved, unit)}" if saved else none for saved in _savings(price))
+    step, whole = (f"{mark}{numbers.quantity(saved, unit)}" if saved else none for saved in savings(price))
     return price.id, price.step, step, whole
 
 

@@ -36,7 +36,7 @@ def steps_in_short(plan: Plan) -> RenderableType | None:
     """One line: ``GPUs: 12 for the means → 13 with confidence 80 % → 14 with headroom 20 %``."""
     if not plan.safety or any(step.gpus is None for step in plan.safety):
         return None
-    names = _words(plan) | {"means": "for the means", "purchase": "as bought"}
+    names = step_words(plan) | {"means": "for the means", "purchase": "as bought"}
     parts, before = [], None
     for step in plan.safety:
         if step.gpus != before:
@@ -67,7 +67,7 @@ def steps_body(plan: Plan, steps: Sequence[SafetyStep], bought: str) -> list[Ren
 
     ``bought``: what the plan's purchase adds.
     """
-    words = _words(plan) | {"purchase": f"+ {bought}: the plan"}
+    words = step_words(plan, bought)
     rows = [
         (words[step.step], _count(step.gpus), _usd(step.cost_usd_per_hour), _adds(before, step))
         for before, step in zip([None, *steps], steps, strict=False)
@@ -80,8 +80,8 @@ def steps_body(plan: Plan, steps: Sequence[SafetyStep], bought: str) -> list[Ren
     return body
 
 
-def _words(plan: Plan) -> dict[str, str]:
-    """The steps by what this plan keeps."""
+def step_words(plan: Plan, bought: str = "whole servers") -> dict[str, str]:
+    """The steps by what this plan keeps; ``bought``: what its purchase adds."""
     shares = {capacity_margin(plan, pool.workload) for pool in plan.pools}
     share = shares.pop() if len(shares) == 1 else None
     headroom = "" if share is None else f" {numbers.share(share)}"
@@ -91,6 +91,7 @@ def _words(plan: Plan) -> dict[str, str]:
         "confidence": f"+ confidence {numbers.share(plan.provenance.confidence)}",
         "headroom": f"+ headroom{headroom}",
         "redundancy": "+ redundancy",
+        "purchase": f"+ {bought}: the plan",
     }
 
 

@@ -14,7 +14,7 @@ from planner.schema.plan import Plan
 
 _NAMED = 2
 """Limits in the way that fit a cell."""
-_STATUS = {
+STATUS = {
     "optimal": "optimal, proved",
     "feasible": "found, not proved",
     "infeasible": "no plan",
@@ -75,7 +75,7 @@ def side_by_side(before: Plan, after: Plan, headings: tuple[str, str]) -> Render
     """Two plans in the numbers that people compare first."""
     plans = (before, after)
     rows = [
-        ("answer", *(_STATUS[plan.status] for plan in plans)),
+        ("answer", *(STATUS[plan.status] for plan in plans)),
         ("fleet", *(fleet(plan) for plan in plans)),
         ("cost", *(cost(plan) for plan in plans)),
         ("per million output tokens", *(_usd(plan.cost_usd_per_million_output_tokens) for plan in plans)),

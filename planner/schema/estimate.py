@@ -102,6 +102,8 @@ class Curve(Answer):
     broken_by: str | None = None
     """The limit that a little more load breaks."""
     gpus: int = 0
+    usd_per_hour: float | None = None
+    """Of one replica, at the cheapest on-demand price of its GPU; null where no price is known."""
     uncertainty: dict[str, float] = {}
     outside_measured: tuple[str, ...] = ()
     """What of it lies outside what was measured, in words; the spread has grown with it."""

@@ -6,7 +6,7 @@ cyclic day (or week): after the last period comes the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -289,7 +289,10 @@ class FleetChoice:
     """Proved, valid whenever the search was stopped."""
     gap: Fraction | None = None
     mixed_value: Fraction | None = None
-    """Of the best plan whose workloads stand at several places, where they may not and it is better."""
+    """Of the best plan whose workloads stand at several places, where they may not and it is better; of a
+    day, no more than that."""
+    least_by_place: Mapping[str, Fraction] = field(default_factory=dict)
+    """What a plan of a day costs at least at each place, where a workload stands at one."""
     in_the_way: tuple[str, ...] = ()
     """For ``infeasible``: ids of limits that stand in the way."""
     engine: str = ""

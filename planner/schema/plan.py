@@ -29,6 +29,7 @@ from planner.schema.fleet_plan import (
 )
 from planner.schema.limits_told import ConstraintState, Price, Relaxation, Removal
 from planner.schema.pool import Pool
+from planner.schema.replay import Proof
 from planner.schema.reuse_state import SessionsTaken
 from planner.schema.routing import RouterCost
 from planner.schema.safety import CostError, SafetyStep
@@ -241,6 +242,8 @@ class Plan(Answer):
     shortage: tuple[Shortage, ...] = ()
     """Infeasible, and priorities are stated: who would be served how far."""
     utilization_trap: UtilizationTrap | None = None
+    proof: Proof | None = None
+    """Of `planner plan --prove`: replays of the plan; null where none was asked for."""
     sizing: tuple[WorkloadSizing, ...] = ()
     """Traffic and memory of each workload before anything is chosen; empty for measured workers."""
     warnings: tuple[str, ...] = ()

@@ -42,7 +42,9 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         "flag", "the catalog holds a measured all-reduce for a group of this size"
     ),
     "spans_servers": Attribute("flag", "one replica takes more than one server"),
-    "part_of_server": Attribute("flag", "an instance with fewer GPUs than the server it is cut from"),
+    "part_of_server": Attribute(
+        "flag", "instances without a fabric: parts of servers, or one GPU and no stated network"
+    ),
     "weights_format": Attribute("name", "number format of the weights"),
     "kv_format": Attribute("name", "number format of the KV cache"),
     "weights_bits": Attribute("number", "bits of a weight, scales not counted"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from planner.schema.fleet import FleetChoice, FleetProblem
-from planner.solver.cp_sat import cp_model
+from planner.solver.cp_sat import cp_model, run
 
 Names = frozenset[str]
 Oracle = Callable[[Names], FleetChoice]
@@ -73,7 +73,9 @@ class PoolSets:
         model.minimize(sum((room + rank[name]) * one for name, one in takes.items()))
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
-        status = solver.solve(model)
+        status, interrupted = run(solver, model)
+        if interrupted:
+            raise KeyboardInterrupt
         if status == cp_model.INFEASIBLE:
             return None
         return frozenset(name for name, one in takes.items() if solver.value(one))

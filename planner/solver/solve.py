@@ -90,7 +90,9 @@ def solve_fleet(
     }
     left_s = _Left(time_limit_s)
     if rows := place_rows(problem):
-        return _checked(problem, solve_at_one_place(problem, rows, partial(_anywhere, left_s, asked)))
+        solve = partial(_anywhere, left_s, asked)
+        value = partial(_anywhere, left_s, asked | {"goal": "value", "progress": None})
+        return _checked(problem, solve_at_one_place(problem, rows, solve, value))
     return _anywhere(left_s, asked, problem)
 
 

@@ -114,3 +114,20 @@ def test_an_interrupt_that_a_callback_swallows_comes_again():
     )
     assert (done.stdout, done.stderr, done.returncode) == ("again\n", "", 0)
     assert interrupts.came() is False
+
+
+def test_an_interrupt_is_heard_after_every_search():
+    """CP-SAT's own handler would leave the process without any: it would die without a word."""
+    program = (
+        "import signal\n"
+        "from planner.solver.pool_sets import PoolSets\n"
+        "from types import SimpleNamespace\n"
+        "option = SimpleNamespace(id='a', workload='w')\n"
+        "sets = PoolSets(SimpleNamespace(options=[option]), ['a'], [[[frozenset('a')]]])\n"
+        "print(*sets.smallest(1))\n"
+        "try:\n    signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt:\n    print('heard')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("a\nheard\n", "", 0)

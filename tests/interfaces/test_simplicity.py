@@ -177,10 +177,11 @@ def test_a_day_without_starts_has_no_such_section(tmp_path, capsys):
     assert "Starts" not in capsys.readouterr().out
 
 
-def test_offers_of_one_hour_stand_at_one_place(tmp_path, capsys):
+@pytest.mark.parametrize("demand", [{"peak_rps": 300}, {"requests_per_day": 5_000_000}])
+def test_offers_of_an_hour_or_of_a_day_stand_at_one_place(tmp_path, capsys, demand):
     path = predicted(tmp_path, [300])
     problem = yaml.safe_load(path.read_text(encoding="utf-8"))
-    problem["workloads"][0]["demand"] = {"peak_rps": 300}
+    problem["workloads"][0]["demand"] = demand
     problem["fleet"] = {}
     cost = {}
     for mix in (None, True):

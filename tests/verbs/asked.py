@@ -17,6 +17,7 @@ _REFUSED = {
     ("schedule", "08-infeasible"): "found none (status infeasible)",
     ("export", "08-infeasible"): "found none (status infeasible)",
     ("diagnose", "08-infeasible"): "found none: the plan is infeasible",
+    ("replay", "08-infeasible"): "a plan with a fleet",
 }
 """Verbs that mean nothing for the plan of a problem, and what they then say (exit 2)."""
 
@@ -73,7 +74,10 @@ def of_plan(path, plan, other):
             ("export", plan, "--to", target, "--out", str(folder)), limited=False, json=(), refused=refused
         )
 
+    quick = ("--seeds", "1", "--duration", "30", "--no-change")
+    refused = _REFUSED.get(("replay", path.stem), "")
     return [
+        Asked(("replay", plan, *quick), limited=False, refused=refused),
         Asked(("explain", plan)),
         Asked(("explain", plan, "--steps")),
         Asked(("explain", plan, "--candidate", "h100-sxm")),
@@ -82,6 +86,7 @@ def of_plan(path, plan, other):
         *(handed_on("routes", form) for form in ("table", "json", "csv", "httproute")),
         *(handed_on("schedule", form) for form in ("table", "json", "csv")),
         *(exported(target.id) for target in TARGETS),
+        Asked(("report", plan, "--out", f"{plan}.html"), limited=False, json=()),
     ]
 
 

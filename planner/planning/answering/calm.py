@@ -20,6 +20,7 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
 from planner.schema.problem import Problem
 from planner.schema.reasons import Goal
+from planner.solver.one_place import near
 from planner.solver.simplest import Ask, Simplest, counts_of, promising, simplest
 from planner.solver.solve import better_of
 
@@ -58,6 +59,8 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
 
     asked = _Asked(best.case, run)
     optimum = known_best(question, optimum, tolerance, asked, run)
+    assert optimum.value is not None
+    question = near(question, optimum, optimum.value * (1 + tolerance))
     calm, given_up = None, ""
     if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
         lives = MinLayoutHours().row(_HOURS)

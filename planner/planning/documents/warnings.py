@@ -51,8 +51,9 @@ def _mixed(problem: FleetProblem, choice: FleetChoice) -> Iterator[str]:
     if choice.mixed_value is not None and choice.value and problem.limits.objective == "cost":
         saved = choice.value - choice.mixed_value
         share = numbers.share(float(saved / choice.value))
+        most = "at most " if problem.periods > 1 else ""
         yield (
-            f"every workload is with one provider in one region: mixing places would save {share} "
+            f"every workload is with one provider in one region: mixing places would save {most}{share} "
             f"({numbers.usd(float(saved / problem.periods))}/h, fleet.mix_places: true)"
         )
 

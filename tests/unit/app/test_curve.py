@@ -9,7 +9,8 @@ import pytest
 from planner.app import curve as curve_case
 from planner.app import estimate as estimate_case
 from planner.errors import InputError
-from planner.report import curve_text, svg, terminal
+from planner.report import curve_text, terminal
+from planner.report.charts.draw import picture
 
 ASKED = {"model": "llama-3.1-8b", "gpu": "h100-sxm", "isl": 1000, "osl": 200}
 
@@ -86,7 +87,7 @@ def test_edges_give_finite_numbers(changes):
     numbers = [value for point in found.points for value in (*point.ttft_s.values(), *point.itl_s.values())]
     assert all(0.0 <= value < 1e9 for value in numbers)
     terminal.render(curve_text.view(found))
-    ElementTree.fromstring(curve_text.chart(found))
+    ElementTree.fromstring(picture(curve_text.chart(found)))
 
 
 def test_what_cannot_run_says_why():
@@ -127,14 +128,16 @@ def test_the_picture_is_drawn_to_scale():
     assert lines[curve_text.ROWS - 1].index("•") == 11
 
 
-def test_svg_ticks_are_round_and_text_is_escaped():
-    assert [svg.nice_step(span, 6) for span in (1.0, 3246.0, 7.0)] == [0.2, 1000.0, 2.0]
-    assert svg.nice_above(3246.0) == 4000.0
-    drawn = svg.draw(svg.Chart("a <b> & c", "x", "y", [svg.Line("l", [(0.0, 0.1), (10.0, 1.0)])]))
-    root = ElementTree.fromstring(drawn)
-    words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"a <b> & c", "100 ms", "1 s", "0", "10"} <= set(words)
-    line = next(root.iter("{http://www.w3.org/2000/svg}polyline")).get("points")
-    left, right = (tuple(map(float, pair.split(","))) for pair in line.split())
-    assert left == (svg.LEFT, svg.HEIGHT - svg.BOTTOM)
-    assert right == (svg.WIDTH - svg.RIGHT, svg.TOP)
+def test_the_chart_has_limits_and_what_tokens_cost():
+    found = curve(slo_s={"itl_p99": 0.05, "e2e_p99": 60.0})
+    latency, cost = curve_text.chart(found).panels
+    assert latency.limits == (("itl_p99 50.0 ms", 0.05),)
+    assert [track.name for track in latency.tracks] == ["TTFT P99", "ITL P99"]
+    last = found.points[-1]
+    millions_per_h = last.output_tokens_per_s * 0.0036
+    assert cost.tracks[0].points[-1][1] == pytest.approx(found.usd_per_hour / millions_per_h)
+
+
+def test_without_a_price_there_is_no_cost_to_draw():
+    found = curve().model_copy(update={"usd_per_hour": None})
+    assert len(curve_text.chart(found).panels) == 1

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from candidate_samples import FORMATS, holds_at_least, lot, space
-from step_samples import BF16, DENSE, FP8, MEASURED_PCIE, MLA, MOE, accelerator, engine
+from step_samples import BF16, BOX, DENSE, FP8, MEASURED_PCIE, MLA, MOE, accelerator, engine
 
 from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.market import lots as market_lots
@@ -124,6 +124,15 @@ def test_what_other_instances_sell_does_not_make_a_server_a_part():
     assert not parts.any(), "each may be placed on the whole server"
     assert found.placed_part.tolist() == (found.placed_lot == 0).tolist()
     assert tried(EVEN, sold("two", 2)).attributes["part_of_server"].all()
+
+
+@pytest.mark.parametrize("fabric", [False, True])
+def test_a_server_of_one_gpu_has_a_fabric_where_the_network_is_stated(fabric):
+    taken = OfferTaken(provider="p", region="r", instance="one", gpus=1, usd_per_hour=2.0)
+    alone = BOX.model_copy(update={"host": BOX.host.model_copy(update={"node_size": 1})})
+    one = dataclasses.replace(lot("one", unit=1, purchase="unit", accelerator=alone), offer=taken)
+    found = tried(EVEN, one, fabric=fabric)
+    assert (found.attributes["part_of_server"] == (not fabric)).all()
 
 
 def test_each_weight_format_is_judged_alone():

@@ -18,10 +18,24 @@ from planner.diagnosis.graph import about, build, plain
 from planner.diagnosis.graphml import graphml
 from planner.interfaces import output
 from planner.loaders.write import documents_yaml
-from planner.report import graph_svg, graph_text, json_document, routes_text, svg, terminal
+from planner.report import graph_svg, graph_text, json_document, routes_text, terminal
+from planner.report.charts.draw import picture
 from planner.report.parts import bullets, pairs, section, table
 from planner.schema.decision_graph import DecisionGraph
 from planner.schema.fleet_out import Routes
+from planner.schema.report import (
+    Bar,
+    BarChart,
+    Dot,
+    HourChart,
+    HourPanel,
+    HourSeries,
+    LineChart,
+    LinePanel,
+    Part,
+    StackChart,
+    Track,
+)
 
 STRANGE = st.text(
     st.one_of(
@@ -66,16 +80,30 @@ def test_cells_of_csv_start_no_formula_and_steer_nothing(name):
     assert not STEERING.search(lines[1][0])
 
 
-@hostile
-def test_pictures_and_graphs_are_well_formed(name):
-    line = svg.Line(name, ((0.0, 1.0), (1.0, 2.0)))
-    chart = svg.Chart(name, name, name, (line,), (svg.Dot(name, (1.0, 2.0)),), ((name, 1.5),))
-    page = svg.draw(chart)
+def test_charts_are_well_formed():
+    title = " ".join(NASTY)
+    tracks = tuple(Track(name, ((0.0, 1.0), (1.0, 2.0))) for name in NASTY[:4])
+    dots = tuple(Dot(name, 1.0, 2.0) for name in NASTY)
+    panel = LinePanel("y", tracks, dots, tuple((name, 1.5) for name in NASTY))
+    hours = HourPanel("y", tuple(HourSeries(name, (1.0, 2.0)) for name in NASTY))
+    bars = tuple(Bar(name, 1.0, name, 0.5, 2.0) for name in NASTY)
+    page = picture(
+        LineChart("a", title, title, "x", (panel,)),
+        BarChart("b", title, title, "x", bars, 1.5),
+        StackChart("c", title, title, "B", tuple(Part(name, name, 1e9) for name in NASTY)),
+        HourChart("d", title, title, (hours,)),
+    )
     assert ElementTree.fromstring(page).tag.endswith("svg")
+    assert not STEERING.search(page.replace("\n", ""))
+    assert "<script" not in page
+
+
+@hostile
+def test_graphs_are_well_formed(name):
     nodes = tuple(replace(node, title=name, knob=name if node.knob else "") for node in GRAPH.nodes)
     graph = DecisionGraph(nodes, GRAPH.edges)
     drawn = [graph_text.dot(graph), graph_text.mermaid(graph), graph_svg.draw(graph)]
-    assert not any(STEERING.search(text.replace("\n", "")) for text in (*drawn, page))
+    assert not any(STEERING.search(text.replace("\n", "")) for text in drawn)
     ElementTree.fromstring(drawn[2])
     assert [len(text.splitlines()) for text in drawn[:2]] == PLAIN
 

@@ -43,3 +43,39 @@ def test_one_place_equals_a_program_written_a_second_time(seed):
     mixed = solve_fleet(replace(problem, limits=replace(problem.limits, day=())), time_limit_s=60)
     expected = mixed.value if mixed.value < choice.value else None
     assert choice.mixed_value == expected
+
+
+def day_in_one_place(seed):
+    """The day of one workload that must stand at one place."""
+    problem = small_fleet(seed)
+    name = problem.demands[0].workload
+    demands = tuple(demand for demand in problem.demands if demand.workload == name)
+    options = tuple(option for option in problem.options if option.workload == name)
+    row = Places().row(1, name, sites=counted(problem.lines))
+    rows = tuple(row for row in problem.limits.rows if not row.id.startswith("quota"))
+    limits = replace(problem.limits, rows=rows, day=(row,))
+    return replace(problem, demands=demands, options=options, limits=limits)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("seed", seeds(30))
+def test_a_day_at_one_place_equals_a_program_written_a_second_time(seed):
+    problem = day_in_one_place(61_000 + seed)
+    best = Direct(problem).value()
+    choice = solve_fleet(problem, time_limit_s=60)
+    assert broken(problem, choice) == []
+    if best is None:
+        assert choice.status == "infeasible"
+        return
+    assert choice.status == "optimal"
+    assert float(choice.value) == pytest.approx(best, rel=NEAR, abs=NEAR)
+    for place, bound in choice.least_by_place.items():
+        sites = {site for site, name in problem.limits.day[0].sites if name == place}
+        lines = tuple(line for line in problem.lines if line.site in sites)
+        names = {line.id for line in lines}
+        starts = tuple(
+            replace(one, lines=tuple(name for name in one.lines if name in names)) for one in problem.starts
+        )
+        mine = replace(problem, lines=lines, starts=starts)
+        least = Direct(mine).value()
+        assert least is None or float(bound) <= least * (1 + NEAR) + NEAR

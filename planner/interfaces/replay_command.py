@@ -1,0 +1,140 @@
+"""The command that replays a plan request by request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Exit, Option
+
+from planner.interfaces import faults
+from planner.interfaces.observed_sources import long_duration
+from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
+from planner.interfaces.output import Answer, Progress
+from planner.interfaces.reason_commands import PlanFile
+from planner.interfaces.trace_command import EXAMPLE, parsed_columns
+
+if TYPE_CHECKING:
+    from planner.schema.routing import RoutingPolicy
+
+COMMAND = "planner replay"
+_MOST_SEEDS = 1_000
+
+
+def replay(
+    plan: PlanFile,
+    trace: Annotated[
+        Path | None,
+        Option("--trace", metavar="FILE", help="Recorded requests to replay; default: the plan's own peak."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        Option("--columns", metavar="KEY=COLUMN,…", help=f"Columns of --trace, such as {EXAMPLE}."),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        Option("--rate", metavar="RPS", help="Requests per second: the trace, or the demand, at this rate."),
+    ] = None,
+    duration: Annotated[
+        str | None, Option("--duration", metavar="S", help="Length of the period, after the warm-up.")
+    ] = None,
+    seeds: Annotated[
+        str, Option("--seeds", metavar="N", help="Independent runs, for the interval of every number.")
+    ] = "3",
+    seed: Annotated[str, Option("--seed", metavar="N", help="Where the random numbers begin.")] = "0",
+    router: Annotated[
+        str | None,
+        Option("--router", metavar="POLICY", help="Another router than the plan's in front of every pool."),
+    ] = None,
+    fail: Annotated[
+        list[str] | None,
+        Option(
+            "--fail",
+            metavar="POOL@S",
+            help="Lose the busiest replica of a pool so many seconds into the period; one started anew takes "
+            "its place. May repeat.",
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None, Option("--workload", metavar="W", help="This workload alone; default: all of them.")
+    ] = None,
+    confidence: Annotated[
+        str | None,
+        Option(
+            "--confidence",
+            metavar="P",
+            help="Probability with which step times hold; default: the plan's; 50 % is the median.",
+        ),
+    ] = None,
+    no_change: Annotated[
+        bool, Option("--no-change", help="Do not look for the smallest change that holds.")
+    ] = False,
+    as_json: JsonFlag = False,
+    out: OutFile = None,
+    catalog: Overlays = None,
+) -> None:
+    """Replay a plan request by request, step by step: does it keep its limits, and where not, why."""
+    checks = Checks(COMMAND)
+    named = None if columns is None else parsed_columns(checks, columns)
+    if columns is not None and trace is None:
+        checks.refuse("--columns", f'"{columns}"', "it with --trace")
+    rate_rps = checks.positive("--rate", rate, "requests per second")
+    duration_s = checks.seconds("--duration", long_duration(duration))
+    runs = checks.whole("--seeds", seeds, high=_MOST_SEEDS)
+    first = checks.whole("--seed", seed, low=0, high=MAX_SEED)
+    policy = _router(checks, router)
+    failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
+    share = _confidence(checks, confidence)
+    overlays = checks.folders("--catalog", catalog)
+    checks.done()
+    answer = Answer(as_json=as_json, out=out)
+    from planner.app import replay as replay_case
+    from planner.report import json_document, replay_text
+
+    asked = replay_case.Asked(
+        trace=trace,
+        columns=named,
+        rate_rps=rate_rps,
+        duration_s=duration_s,
+        seeds=runs,
+        seed=first,
+        router=policy,
+        failures=failures,
+        workload=workload,
+        confidence=share,
+        change=not no_change,
+    )
+    with Progress() as progress:
+        found = replay_case.replay(plan, asked, overlays=overlays, progress=progress)
+    answer.give(
+        lambda: json_document.encode(json_document.of(found)),
+        lambda: replay_text.view(found),
+    )
+    raise Exit(faults.NO if found.verdict == "breaks" else faults.ANSWERED)
+
+
+def _router(checks: Checks, text: str | None) -> RoutingPolicy | None:
+    from planner.schema.routing import POLICIES
+
+    return None if text is None else checks.word("--router", text, POLICIES)
+
+
+def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
+    pool, mark, when = text.rpartition("@")
+    at_s = checks.seconds("--fail", long_duration(when) if mark else None)
+    if not mark or not pool:
+        checks.refuse("--fail", f'"{text}"', 'a pool and a time, such as "chat/serve/1@120"')
+    return (pool, at_s) if mark and pool and at_s is not None else None
+
+
+def _confidence(checks: Checks, text: str | None) -> float | None:
+    told = checks.fraction("--confidence", text)
+    if told is None:
+        return None
+    from planner import units
+
+    value = float(units.parse(told, units.FRACTION))
+    if not 0.01 <= value <= 0.99:
+        checks.refuse("--confidence", f'"{text}"', "a share from 1 % to 99 %")
+        return None
+    return value

@@ -1,0 +1,1 @@
+"""A plan made ready for its replay: what each pool is, and who comes."""

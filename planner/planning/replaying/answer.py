@@ -1,0 +1,183 @@
+"""A plan replayed: runs of every workload over all seeds, and what they say of its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from planner.planning.replaying.service import Service, predicted_statistics
+from planner.planning.replaying.traffic import Arriving, Came, came
+from planner.replay.observed import Observed, observed
+from planner.replay.simulation import Failure, RunPlan, ServicePlan, simulate
+from planner.schema.replay import LimitReplayed, PoolReplayed, Predicted, WorkloadReplayed
+
+Progress = Callable[[str], None]
+_T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Student's t at 97.5 % for 1 to 10 degrees of freedom; source: any table of it."""
+_T_MANY = 1.96
+_CLOSE = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One workload, who comes, and how often it is asked."""
+
+    service: Service
+    arriving: Arriving
+    seeds: int
+    seed: int = 0
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def limits_s(self) -> Mapping[str, float]:
+        """Limits of the workload by name."""
+        return self.service.case.limits_s
+
+
+@dataclass(eq=False)
+class Answered:
+    """Runs of one workload."""
+
+    question: Question
+    runs: list[Observed] = field(default_factory=list)
+
+    def values(self, metric: str, statistic: str) -> list[float]:
+        """A statistic of every run."""
+        return [run.statistics[metric][statistic] for run in self.runs]
+
+
+def answered(
+    question: Question, progress: Progress | None = None, plan: ServicePlan | None = None
+) -> Answered:
+    """Every seed of one workload; ``plan``: other pools than the plan's."""
+    found = Answered(question)
+    for number in range(question.seeds):
+        found.runs.append(_run(question, number, progress, plan))
+    return found
+
+
+def _run(question: Question, number: int, progress: Progress | None, plan: ServicePlan | None) -> Observed:
+    service = question.service
+    seed = question.seed + 1_000 * number
+    who: Came = came(service.source, question.arriving, service.pools, service.cached, service.classes, seed)
+    run = RunPlan(
+        service=plan or service.plan,
+        requests=who.requests,
+        since_s=who.since_s,
+        until_s=who.until_s,
+        seed=seed,
+        class_of=who.class_of,
+        class_names=service.classes,
+        failures=tuple(replace(one, at_s=who.since_s + one.at_s) for one in question.failures),
+    )
+
+    def tell(share: float) -> None:
+        if progress is not None:
+            progress(
+                f"replaying {service.workload}, seed {number + 1} of {question.seeds}: {share:.0%} of "
+                f"{len(who.requests):,} requests"
+            )
+
+    tell(0.0)
+    return observed(run, simulate(run, tell), question.limits_s)
+
+
+def limits(answer: Answered) -> list[LimitReplayed]:
+    """Every limit of a workload."""
+    predicted = predicted_statistics(answer.question.service.pools)
+    found = []
+    for name, limit in answer.question.limits_s.items():
+        metric, statistic = name.split("_")
+        values = answer.values(metric, statistic)
+        mean, low, high = interval(values)
+        told = predicted[f"{metric}_s"].get(statistic)
+        found.append(
+            LimitReplayed(
+                id=f"{name}:{answer.question.service.workload}",
+                limit_s=limit,
+                predicted_s=told,
+                replayed_s=mean,
+                low_s=low,
+                high_s=high,
+                difference=mean / told - 1.0 if told and math.isfinite(mean) else None,
+                holds=not mean > limit * _CLOSE,
+            )
+        )
+    return found
+
+
+def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """Mean of independent runs and its 95 % interval by Student's t; no interval of one run."""
+    known = [value for value in values if math.isfinite(value)]
+    if not known:
+        return 0.0, None, None
+    mean = math.fsum(known) / len(known)
+    if len(known) < 2:
+        return mean, None, None
+    freedom = len(known) - 1
+    times = _T_95[freedom - 1] if freedom <= len(_T_95) else _T_MANY
+    half = times * float(np.std(known, ddof=1)) / math.sqrt(len(known))
+    return mean, mean - half, mean + half
+
+
+def workload_document(answer: Answered) -> WorkloadReplayed:
+    """What the requests of a workload experience, over all seeds."""
+    runs = answer.runs
+    metrics = {
+        f"{metric}_s": _means([run.statistics[metric] for run in runs]) for metric in runs[0].statistics
+    }
+    rate = _mean([run.requests / run.period_s for run in runs])
+    return WorkloadReplayed(
+        requests=sum(run.requests for run in runs),
+        refused=sum(run.refused for run in runs),
+        sent_again=sum(run.lost for run in runs),
+        rate_rps=rate,
+        attainment=_means([run.attainment for run in runs]),
+        goodput_rps=_mean([run.good * run.requests / run.period_s for run in runs if run.requests]),
+        hit_ratio=_mean([run.hit_ratio for run in runs]),
+        **metrics,
+    )
+
+
+def predicted_document(answer: Answered) -> Predicted:
+    """What the plan says of them."""
+    return Predicted.model_validate(predicted_statistics(answer.question.service.pools))
+
+
+def pool_documents(answer: Answered) -> dict[str, PoolReplayed]:
+    """What the replicas of every pool do."""
+    stated = {pool.id: pool for pool in answer.question.service.pools}
+    found = {}
+    for plan in answer.question.service.plan.pools:
+        uses = [run.pools[plan.id] for run in answer.runs]
+        capacity = stated[plan.id].capacity_rps
+        found[plan.id] = PoolReplayed(
+            replicas=plan.replicas,
+            utilization=_mean([use.rate_rps for use in uses]) / capacity,
+            busy=_mean([use.busy for use in uses]),
+            concurrency=_mean([use.concurrency for use in uses]),
+            kv_usage=_mean([use.kv_usage for use in uses]),
+            kv_peak=max(use.kv_peak for use in uses),
+            preemptions=sum(use.preemptions for use in uses),
+            hit_ratio=_mean([run.hit_ratio for run in answer.runs]),
+            policy=plan.policy,
+        )
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Of the runs in which there is anything; 0 where there is in none."""
+    known = [value for value in values if math.isfinite(value)]
+    return math.fsum(known) / len(known) if known else 0.0
+
+
+def _means(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """By name; what no run knows is left out."""
+    return {
+        name: _mean([run[name] for run in runs])
+        for name in runs[0]
+        if any(math.isfinite(run[name]) for run in runs)
+    }

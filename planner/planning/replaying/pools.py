@@ -1,0 +1,204 @@
+"""The pools of a plan as workers of a replay: step times and caches of their configurations.
+
+Step times are those that planning composes of the physics, at the plan's confidence; the room for KV caches,
+the batch and the token budget are the plan's own numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.candidates.space import network
+from planner.performance.evaluate import load_policy
+from planner.performance.hand_over import HandOver
+from planner.performance.load import FloatArray
+from planner.performance.replica import replicas as replicas_of
+from planner.performance.replica import specifications
+from planner.planning.replaying.configurations import configuration_of
+from planner.planning.workload.case import Case
+from planner.planning.workload.prefill_decode import split_traffic
+from planner.replay.pool import PoolPlan
+from planner.replay.simulation import ServicePlan
+from planner.replay.step_times import StepTimes, step_times
+from planner.replay.worker import KvRoom, Worker
+from planner.schema.catalog_index import Catalog
+from planner.schema.pool import Pool
+from planner.schema.problem import Problem
+from planner.schema.routing import RoutingPolicy
+from planner.steptime.memory import sequence_bytes
+from planner.steptime.specs import StepSpecs
+
+LEGACY_PROMPTS_APART = "vllm-legacy"
+"""The scheduler that ran prompts in steps of their own."""
+_START_S = 600.0
+"""Of a replica of which the plan does not say how long it takes to start."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the pools of one workload are made from."""
+
+    case: Case
+    problem: Problem
+    catalog: Catalog
+    where: str
+    """The document, for messages."""
+    confidence: float
+    """With this probability real steps are no slower."""
+    router: RoutingPolicy | None = None
+    """In place of the plan's; None: the plan's."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Replicas of a pool, and what comes to it."""
+
+    replicas: int
+    by_class: Mapping[str, float]
+    """Share of the requests of each class of its workload."""
+
+
+def service_plan(pools: Sequence[Pool], shares: Mapping[str, Share], given: Given) -> ServicePlan:
+    """The pools of one workload.
+
+    Raises:
+        InputError: as for `configuration_of`.
+    """
+    made = {pool.id: _Made(pool, shares[pool.id], given) for pool in pools if shares[pool.id].replicas}
+    roles = {role: [made[p.id] for p in pools if p.role == role and p.id in made] for role in ROLES}
+    supports = given.case.engine.supports
+    hand_over = given.case.engine.hand_over
+    return ServicePlan(
+        serve=tuple(one.plan() for one in roles["serve"]),
+        prefill=tuple(one.plan() for one in roles["prefill"]),
+        decode=tuple(one.plan() for one in roles["decode"]),
+        starts_answers=bool(roles["decode"]) and supports.first_token_from == "decode",
+        hidden_fraction=float(hand_over.hidden) if hand_over is not None else 0.0,
+    )
+
+
+ROLES = ("serve", "prefill", "decode")
+
+
+class _Made:
+    """One pool, looked up."""
+
+    def __init__(self, pool: Pool, share: Share, given: Given) -> None:
+        self.pool, self.share, self.given = pool, share, given
+        case = given.case
+        self.item = configuration_of(pool, case, given.problem, given.catalog, given.where)
+        self.specs = specifications([self.item])
+        apart = pool.role != "serve"
+        self.traffic = split_traffic(case.traffic) if apart else case.traffic
+        self.policy = load_policy(
+            case.policy, given.catalog.calibration, given.confidence, case.limits_s, case.engine
+        )
+        self.model = replicas_of(
+            [self.item], self.specs, self.traffic, self.policy.margin_z_score, apart=apart
+        )
+
+    def plan(self) -> PoolPlan:
+        """As the replay knows it."""
+        pool, item = self.pool, self.item
+        ratio = self.policy.ttft_factor_ratio / self.policy.step_factor_ratio
+        ratio *= float(np.broadcast_to(self.model.first_token_ratio(np.zeros(1, dtype=np.int64)), 1)[0])
+        overhead_s = float(self.model.first_token_overhead_s[0])
+        if pool.role != "decode":
+            overhead_s += float(self.model.image_encoder_s[0])
+        link_s, per_token_s = (0.0, 0.0) if pool.role == "serve" else self._link()
+        return PoolPlan(
+            id=pool.id,
+            worker=self.worker(),
+            replicas=self.share.replicas,
+            policy=self._router(),
+            overhead_s=overhead_s,
+            first_token_ratio=ratio,
+            classes=tuple(self.share.by_class.items()),
+            share=1.0 / max(self.share.replicas, 1),
+            start_s=pool.cold_start_s or _START_S,
+            link_s_per_token=per_token_s,
+            link_s=link_s,
+            links=item.attention_dp,
+        )
+
+    def worker(self) -> Worker:
+        """One replica."""
+        pool, item = self.pool, self.item
+        limits, drafts = item.engine.limits, self.model.drafts
+        servers = item.attention_dp * item.pp
+        running = max(pool.max_batch, 1) if pool.role != "prefill" else max(pool.max_batch, servers)
+        budget = item.batched_tokens * servers
+        return Worker(
+            times=self._times(running, budget),
+            batched_tokens=budget,
+            running=running,
+            kv=self._room(),
+            reserves_answer=bool(self.specs.reserves_answer[0] > 0),
+            prompts_apart=not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART,
+            whole_batches=limits.batching == "static",
+            tokens_per_step=1.0 if drafts is None else float(drafts.tokens_per_step[0]),
+            verified_tokens=1 if drafts is None else 1 + round(float(drafts.tokens[0])),
+        )
+
+    def _router(self) -> RoutingPolicy:
+        given, case = self.given, self.given.case
+        if given.router is not None:
+            return given.router
+        if self.pool.routing is not None:
+            return self.pool.routing.policy
+        return case.prefill_routing if self.pool.role == "prefill" else case.routing
+
+    def _times(self, running: int, budget: int) -> StepTimes:
+        model, factor = self.model, self.policy.step_factor_ratio
+
+        def step_s(*loads: FloatArray) -> FloatArray:
+            return factor * model.step_s(np.zeros(loads[0].size, dtype=np.int64), *loads)
+
+        context = max(self.traffic.decode_context_tokens, 64.0)
+        return step_times(step_s, running, budget, context)
+
+    def _room(self) -> KvRoom:
+        """The cache: linear in blocks about the mean request, so windows are an approximation."""
+        memory, reuse, specs = self.pool.memory_bytes, self.pool.reuse, self.specs
+        block = round(float(specs.kv_block_tokens[0]))
+        mean = max(self.traffic.decode_context_tokens, 2.0 * block)
+        sizes = [_bytes(specs, tokens) for tokens in (mean / 2.0, mean, 1.5 * mean)]
+        per_token = max((sizes[2] - sizes[0]) / mean, 0.0)
+        if memory is None or not memory.kv_cache or sizes[1] <= 0.0:
+            return KvRoom(math.inf, block, 0.0)
+        room = memory.kv_cache
+        if reuse is not None:
+            room = min(room / (1.0 + reuse.cache_share), room - reuse.held_once_bytes)
+            per_token *= max(1.0 - reuse.read_there_tokens / mean, 0.0)
+        elif self.traffic.cached_fraction > 0.0:
+            room /= 1.0 + self.given.case.policy.prefix_cache_share
+        ranks = float(specs.attention_dp[0])
+        fixed = max(sizes[1] - per_token * math.ceil(mean / block) * block, 0.0) if reuse is None else 0.0
+        return KvRoom(room * ranks, block, per_token * block, fixed)
+
+    def _link(self) -> tuple[float, float]:
+        """Seconds before the first byte of a hand-over, and of a token, on the links of one replica."""
+        given, tokens = self.given, self.traffic.input_mean_tokens
+        one_way, latency = network(given.problem.fleet, given.catalog)
+        side = HandOver.of((self.item,), self.specs, self.traffic, one_way, latency)
+        return latency, _bytes(self.specs, tokens) / tokens / float(side.link_bytes_per_s[0])
+
+
+def _bytes(specs: StepSpecs, tokens: float) -> float:
+    """Cache of one request on one GPU."""
+    return float(sequence_bytes(specs, np.zeros(1, dtype=np.int64), tokens)[0])
+
+
+def more(service: ServicePlan, extra: Mapping[str, int]) -> ServicePlan:
+    """The same pools with more replicas in some of them."""
+
+    def grown(pools: tuple[PoolPlan, ...]) -> tuple[PoolPlan, ...]:
+        return tuple(replace(pool, replicas=pool.replicas + extra.get(pool.id, 0)) for pool in pools)
+
+    return replace(
+        service, serve=grown(service.serve), prefill=grown(service.prefill), decode=grown(service.decode)
+    )

@@ -1,0 +1,1 @@
+"""A planned fleet, iteration by iteration: requests, engines and routers, and no queueing formula."""

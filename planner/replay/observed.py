@@ -1,0 +1,176 @@
+"""What the requests of one run experienced, as numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.replay.pool import Pool
+from planner.replay.simulation import RunPlan, RunResult
+
+FloatArray = NDArray[np.float64]
+
+QUANTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+WINDOWS = 24
+"""Parts of the period that are looked at one by one, to say when a limit breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """What the replicas of one pool did over the period."""
+
+    rate_rps: float
+    """Of one replica."""
+    busy: float
+    """Share of the time in which a step ran."""
+    concurrency: float
+    """Mean number decoding in one replica."""
+    kv_usage: float
+    """Mean share of the cache in use."""
+    kv_peak: float
+    preemptions: int
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """One run over its period; seconds."""
+
+    arrival_s: FloatArray
+    """Of the requests that came in the period and were answered."""
+    ttft_s: FloatArray
+    e2e_s: FloatArray
+    statistics: Mapping[str, Mapping[str, float]]
+    """By metric, then by statistic."""
+    attainment: Mapping[str, float]
+    """Share of requests (of ITL: of gaps) within each limit, by its name."""
+    good: float
+    """Share of requests that keep every limit on a request."""
+    period_s: float
+    refused: int
+    """Requests that no replica can hold."""
+    lost: int
+    """Requests that were sent again after a failure."""
+    hit_ratio: float
+    pools: Mapping[str, PoolUse]
+    steps: int
+
+    @property
+    def requests(self) -> int:
+        """Answered requests of the period."""
+        return int(self.arrival_s.size)
+
+
+def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Observed:
+    """The numbers of a run.
+
+    TTFT counts what is in front of the engine, and the factor of the user's own benchmarks and of the
+    confidence on everything up to the end of prefill, as the plan's prediction does.
+    """
+    state, requests = run.state, plan.requests
+    arrival, places = np.array(requests.arrival_s), np.array(run.places)
+    first, last = np.array(state.first_s), np.array(state.last_s)
+    inside = (arrival >= plan.since_s) & (arrival <= plan.until_s)
+    kept = inside & (places >= 0) & np.isfinite(last)
+    ttft = _ttft_s(plan, run, arrival, first, places)[kept]
+    after, answers = (last - first)[kept], np.array(requests.answer)[kept]
+    e2e = ttft + after
+    many = answers > 1
+    tpot = after[many] / (answers[many] - 1)
+    gaps = state.gaps
+    statistics = {
+        "ttft": _statistics(ttft),
+        "itl": {"mean": gaps.mean_s(), **{name: gaps.quantile_s(q) for name, q in QUANTILES.items()}},
+        "tpot": _statistics(tpot),
+        "e2e": _statistics(e2e),
+    }
+    by_metric = {"ttft": ttft, "tpot": tpot, "e2e": e2e}
+    attainment, good = {}, np.ones(ttft.size, dtype=bool)
+    for name, limit in limits_s.items():
+        metric = name.split("_")[0]
+        if metric == "itl":
+            attainment[name] = gaps.within(limit)
+            continue
+        values = by_metric[metric]
+        attainment[name] = float((values <= limit).mean()) if values.size else math.nan
+        if metric == "tpot":
+            good[many] &= tpot <= limit
+        else:
+            good &= values <= limit
+    period_s = max(min(plan.until_s, run.ended_s) - plan.since_s, 1e-9)
+    computed, prompts = np.array(requests.computed)[kept], np.array(requests.prompt)[kept]
+    return Observed(
+        arrival_s=arrival[kept],
+        ttft_s=ttft,
+        e2e_s=e2e,
+        statistics=statistics,
+        attainment=attainment,
+        good=float(good.mean()) if good.size else math.nan,
+        period_s=period_s,
+        refused=int((inside & (places < 0)).sum()),
+        lost=run.lost,
+        hit_ratio=float(1.0 - computed.sum() / max(prompts.sum(), 1)),
+        pools={
+            pool.plan.id: _use(pool, number, plan, run, kept, period_s)
+            for number, pool in enumerate(run.pools)
+        },
+        steps=run.steps,
+    )
+
+
+def _ttft_s(
+    plan: RunPlan, run: RunResult, arrival: FloatArray, first: FloatArray, places: NDArray[np.int64]
+) -> FloatArray:
+    front = plan.service.front
+    ratio = np.array([pool.first_token_ratio for pool in front])[np.maximum(places, 0)]
+    overhead = np.array([pool.overhead_s for pool in front])[np.maximum(places, 0)]
+    found = first - arrival + ratio * overhead
+    sent = run.state.sent_s
+    until = first
+    if sent:
+        until = np.array([sent.get(index, math.nan) for index in range(first.size)])
+        until = np.where(np.isfinite(until), np.minimum(until, first), first)
+    return np.asarray(found + (ratio - 1.0) * (until - arrival))
+
+
+def _statistics(values: FloatArray) -> dict[str, float]:
+    if not values.size:
+        return {"mean": math.nan, **dict.fromkeys(QUANTILES, math.nan)}
+    found = np.quantile(values, list(QUANTILES.values()))
+    return {"mean": float(values.mean()), **dict(zip(QUANTILES, map(float, found), strict=True))}
+
+
+def _use(
+    pool: Pool, number: int, plan: RunPlan, run: RunResult, kept: NDArray[np.bool_], period_s: float
+) -> PoolUse:
+    served = np.array(run.places if number < len(plan.service.front) else run.receivers)
+    time_s, room = len(pool.replicas) * period_s, pool.plan.worker.kv.room_bytes
+    bounded = math.isfinite(room)
+    return PoolUse(
+        rate_rps=float((kept & (served == number)).sum()) / time_s,
+        busy=min(sum(one.busy_s for one in pool.replicas) / time_s, 1.0),
+        concurrency=sum(one.sequence_s for one in pool.replicas) / time_s,
+        kv_usage=sum(one.kv_area for one in pool.replicas) / time_s / room if bounded else 0.0,
+        kv_peak=max(one.peak_kv for one in pool.replicas) / room if bounded else 0.0,
+        preemptions=sum(one.preemptions for one in pool.replicas),
+    )
+
+
+def worst_window_s(found: Observed, metric: str, probability: float | None) -> float | None:
+    """Middle of the part of the period in which TTFT or E2E is worst; None where nothing can be said."""
+    values = {"ttft": found.ttft_s, "e2e": found.e2e_s}.get(metric)
+    if values is None or values.size < WINDOWS:
+        return None
+    edges = np.linspace(found.arrival_s.min(), found.arrival_s.max() + 1e-9, WINDOWS + 1)
+    part = np.clip(np.searchsorted(edges, found.arrival_s, side="right") - 1, 0, WINDOWS - 1)
+    worst, at = -math.inf, 0
+    for number in range(WINDOWS):
+        mine = values[part == number]
+        if mine.size:
+            value = float(mine.mean() if probability is None else np.quantile(mine, probability))
+            if value > worst:
+                worst, at = value, number
+    return float((edges[at] + edges[at + 1]) / 2.0)

@@ -1,0 +1,312 @@
+"""One replica, step by step: admission, chunks of prompts, decoding, room in the KV cache.
+
+Decode steps between two events are alike but for the context, which grows by a token a sequence: so many of
+them are taken at once, and a run costs a few operations a request, however long its answer.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+
+from planner.replay.holdings import Holdings
+from planner.replay.run_state import RunState
+from planner.replay.worker import Worker
+
+IDLE = math.inf
+
+
+class Replica(Holdings):
+    """Requests, cache and the step or steps in progress of one replica; times since the start of the run."""
+
+    __slots__ = (
+        "busy_s", "chunks", "delay_s", "kv_area", "peak_kv", "sequence_s", "starts_answers", "steps",
+        "steps_run", "until_s", "version",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        worker: Worker,
+        run: RunState,
+        *,
+        only_prompts: bool = False,
+        starts_answers: bool = False,
+        queue: deque[int] | None = None,
+    ) -> None:
+        """An empty replica.
+
+        Args:
+            worker: what it is.
+            run: the requests.
+            only_prompts: it computes prompts for other replicas.
+            starts_answers: the first token of what is handed to it comes from here.
+            queue: shared by all replicas of the pool; None: each has its own.
+        """
+        super().__init__(worker, run, only_prompts=only_prompts, queue=queue)
+        self.starts_answers = starts_answers
+        self.chunks: list[tuple[int, int]] = []
+        self.steps = 0
+        """Steps in progress without prompts; 0: one with prompts."""
+        self.until_s, self.version = IDLE, 0
+        self.delay_s = 0.0
+        """Steps with prompts alone since the last token of decoding requests."""
+        self.busy_s = self.sequence_s = self.kv_area = self.peak_kv = 0.0
+        self.steps_run = 0
+
+    # -- arrivals -----------------------------------------------------------------------------------------
+
+    def arrive(self, index: int, now_s: float) -> bool:
+        """A request comes; whether what the replica does has changed."""
+        self.waiting.append(index)
+        return self.look(now_s)
+
+    def look(self, now_s: float) -> bool:
+        """Something waits; whether what the replica does has changed."""
+        if self.until_s == IDLE:
+            self.begin(now_s)
+            return self.until_s != IDLE
+        if self.steps > 1:
+            first = self.waiting[0] if self.waiting else self.queue[0] if self.queue else None
+            if first is not None and self.has_room(first):
+                return self._cut(now_s)
+        return False
+
+    def next_step_s(self, now_s: float) -> float:
+        """When the step ends that runs now."""
+        return self.begins_s + self._decode_s(self._steps_done(now_s)) if self.steps > 1 else self.until_s
+
+    def _steps_done(self, now_s: float) -> int:
+        """Steps that have ended when the one that runs now has."""
+        n, times = len(self.ends), self.worker.times
+        growth = times.per_token_s[n] * n * self.worker.tokens_per_step / 2.0
+        base = times.alone_s[n] + times.per_token_s[n] * self.held - growth
+        past = max(now_s - self.begins_s, 0.0)
+        root = math.sqrt(base * base + 4.0 * growth * past)
+        done = 2.0 * past / (base + root) if base + root > 0.0 else 0.0
+        return min(max(math.ceil(done - 1e-9), 1), self.steps)
+
+    def _cut(self, now_s: float) -> bool:
+        """End the steps in progress with the one that runs now."""
+        steps = self._steps_done(now_s)
+        if steps == self.steps:
+            return False
+        self.steps = steps
+        self.until_s = self.begins_s + self._decode_s(steps)
+        self.version += 1
+        return True
+
+    def _decode_s(self, steps: int) -> float:
+        n, times = len(self.ends), self.worker.times
+        slope = times.per_token_s[n]
+        first = times.alone_s[n] + slope * self.held
+        return steps * first + slope * n * self.worker.tokens_per_step * steps * (steps - 1) / 2.0
+
+    # -- steps --------------------------------------------------------------------------------------------
+
+    def begin(self, now_s: float) -> None:
+        """Start what comes next: a step with prompts, steps up to the next end of an answer, or nothing."""
+        if self.queue or self.waiting:
+            self._admit()
+        self.begins_s = now_s
+        self.version += 1
+        self.chunks = []
+        if self.prefilling:
+            if self.ends and not self.worker.prompts_apart:
+                self.fitting(1)
+            self._begin_prompts(now_s)
+        if not self.chunks:
+            if self.ends:
+                self.steps = self.fitting(self.ends[0][0] - self.step)
+                self.until_s = now_s + self._decode_s(self.steps)
+            else:
+                self.steps, self.until_s = 0, IDLE
+        if self.joined and self.ends and (not self.chunks or not self.worker.prompts_apart):
+            first_s = now_s + self._decode_s(1) if self.steps else self.until_s
+            for index in self.joined:
+                self._first_of_handed(index, first_s)
+            self.joined = []
+
+    def _begin_prompts(self, now_s: float) -> None:
+        """A step with chunks of prompts, first come, first served."""
+        worker, left, n = self.worker, self.left, len(self.ends)
+        budget = worker.batched_tokens
+        if worker.prompts_apart:
+            n = 0
+        else:
+            budget = max(budget - n * worker.verified_tokens, 1)
+        chunks, tokens, seen = self.chunks, 0, 0.0
+        prompts, written = self.run.requests.prompt, self.run.written
+        for index in self.prefilling:
+            rest = left[index]
+            take = rest if rest < budget else budget
+            chunks.append((index, take))
+            tokens += take
+            seen += take * (prompts[index] + written.get(index, 0) - rest + take / 2.0)
+            budget -= take
+            if budget <= 0:
+                break
+        if not chunks:
+            return
+        times = worker.times
+        decode_s = times.alone_s[n] + times.per_token_s[n] * self.held if n else 0.0
+        self.steps = 0
+        self.until_s = now_s + decode_s + times.prompts_s(n, tokens, seen)
+
+    def finish(self) -> list[int]:
+        """End what is in progress: the requests that are done here."""
+        now_s, n, worker = self.until_s, len(self.ends), self.worker
+        over: list[int] = []
+        if n:
+            if self.steps:
+                self._decoded(self.steps, now_s)
+            elif not worker.prompts_apart:
+                self._decoded(1, now_s)
+            else:
+                self.delay_s += now_s - self.begins_s
+                self._account(now_s, 0)
+            ends, step = self.ends, self.step
+            while ends and ends[0][0] <= step:
+                over.append(self._ended(heapq.heappop(ends)[1], now_s))
+        else:
+            self._account(now_s, 0)
+        for index, take in self.chunks:
+            self.left[index] -= take
+            if not self.left[index]:
+                self._prompt_done(index, now_s, over)
+        return over
+
+    def _account(self, now_s: float, steps: int) -> None:
+        """Time in use, for the averages of the run."""
+        self.steps_run += steps or 1
+        kv, n = self.worker.kv, len(self.ends)
+        used = self.reserved
+        if n and not self.worker.reserves_answer:
+            # Last blocks are half full on average; what counts against the room is counted exactly.
+            blocks = (self.held + n * (kv.block_tokens - 1.0) / 2.0) / kv.block_tokens
+            used += n * kv.fixed_bytes + blocks * kv.block_bytes
+        if used > self.peak_kv:
+            self.peak_kv = min(used, kv.room_bytes)
+        if self.run.since_s <= self.begins_s <= self.run.until_s:
+            took = now_s - self.begins_s
+            self.busy_s += took
+            self.sequence_s += took * n
+            self.kv_area += took * min(used, kv.room_bytes)
+
+    def _decoded(self, steps: int, now_s: float) -> None:
+        n = len(self.ends)
+        self.step += steps
+        self.held += n * steps * self.worker.tokens_per_step
+        self._account(now_s, steps)
+        run = self.run
+        if run.since_s <= self.begins_s <= run.until_s:
+            mean_s = (now_s - self.begins_s) / steps
+            if self.delay_s:
+                run.gaps.add(self.delay_s + mean_s, n)
+                steps -= 1
+            if steps:
+                run.gaps.add(mean_s, n * steps)
+        self.delay_s = 0.0
+
+    def _ended(self, index: int, now_s: float) -> int:
+        began, context = self.begun.pop(index)
+        self.held -= context + (self.step - began) * self.worker.tokens_per_step
+        if not self.ends:
+            self.held = 0.0
+        if self.worker.reserves_answer:
+            self.reserved -= self.taken.pop(index)
+        self.run.last_s[index] = now_s
+        return index
+
+    def _prompt_done(self, index: int, now_s: float, over: list[int]) -> None:
+        """The last chunk of a prompt gives its next token."""
+        run, worker = self.run, self.worker
+        self.prefilling.remove(index)
+        del self.left[index]
+        written = run.written.pop(index, 0)
+        if not worker.reserves_answer or self.only_prompts:
+            self.reserved -= self.taken.pop(index)
+        if self.only_prompts:
+            over.append(index)
+            return
+        if written:
+            written += 1
+            stalled = run.stalled_s.pop(index)
+            if run.counts(now_s):
+                run.gaps.add(now_s - stalled, 1)
+        else:
+            written = 1
+            if run.first_s[index] != run.first_s[index]:
+                run.first_s[index] = now_s
+        self._decode(index, run.requests.prompt[index] + written, written, now_s, over)
+
+    def _decode(self, index: int, context: int, written: int, now_s: float, over: list[int]) -> None:
+        """Decode a request from now on, unless everything is written."""
+        rest = self.run.requests.answer[index] - written
+        if rest <= 0:
+            self.run.last_s[index] = now_s
+            if self.worker.reserves_answer:
+                self.reserved -= self.taken.pop(index)
+            over.append(index)
+            return
+        each = self.worker.tokens_per_step
+        steps = rest if each == 1.0 else math.ceil(rest / each - 1e-9)
+        heapq.heappush(self.ends, (self.step + steps, index))
+        self.begun[index] = (self.step, float(context))
+        self.held += context
+
+    # -- admission -------------------------------------------------------------------------------
+
+    def _admit(self) -> None:
+        """Requests for which there is room, while the step has tokens left."""
+        budget = self.worker.batched_tokens - len(self.ends) * self.worker.verified_tokens
+        budget -= sum(self.left.values())
+        waiting, run = self.waiting, self.run
+        while True:
+            if waiting:
+                source = waiting
+            elif self.queue:
+                source = self.queue
+            else:
+                return
+            index = source[0]
+            handed = index in run.handed
+            if (budget <= 0 and not handed) or not self.has_room(index):
+                return
+            source.popleft()
+            if handed:
+                self._take_handed(index)
+                continue
+            need = self.need_bytes(index)
+            self.taken[index] = need
+            self.reserved += need
+            left = run.requests.computed[index] + run.written.get(index, 0)
+            self.left[index] = left
+            self.prefilling.append(index)
+            budget -= left
+
+    def _take_handed(self, index: int) -> None:
+        """A request whose KV has come decodes at once."""
+        run = self.run
+        if self.worker.reserves_answer:
+            need = self.need_bytes(index)
+            self.taken[index] = need
+            self.reserved += need
+        written = 0 if self.starts_answers else 1
+        self._decode(index, run.requests.prompt[index] + written, written, self.until_s, [])
+        self.joined.append(index)
+
+    def _first_of_handed(self, index: int, first_s: float) -> None:
+        """The first token of this side."""
+        run = self.run
+        if self.starts_answers:
+            if run.first_s[index] != run.first_s[index]:
+                run.first_s[index] = first_s
+        elif run.counts(first_s):
+            run.gaps.add(first_s - run.first_s[index], 1)
+
+    def drop_all(self) -> list[int]:
+        """The replica fails: every request in it, to be sent elsewhere; nothing of them is kept."""
+        self.chunks, self.steps, self.delay_s, self.until_s = [], 0, 0.0, IDLE
+        self.version += 1
+        return self.dropped()

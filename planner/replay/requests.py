@@ -1,0 +1,25 @@
+"""The requests of a replay, in the order in which they arrive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """One entry a request in every list."""
+
+    arrival_s: list[float]
+    """Seconds since the start, never falling."""
+    prompt: list[int]
+    """Tokens of the prompt."""
+    answer: list[int]
+    """Tokens of the answer, at least one."""
+    computed: list[int]
+    """Of the prompt, the tokens that no cache has: at least one."""
+    wait_s: list[float] | None = None
+    """Before a request reaches an engine, for KV that is fetched from outside the GPU; None: nothing."""
+
+    def __len__(self) -> int:
+        """Number of requests."""
+        return len(self.arrival_s)

@@ -1,0 +1,42 @@
+"""What the requests of one run have come to: shared by its replicas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from planner.replay.gaps import Gaps
+from planner.replay.requests import Requests
+
+NOT_YET = math.nan
+
+
+@dataclass(slots=True)
+class RunState:
+    """Progress of every request; times in seconds since the start."""
+
+    requests: Requests
+    since_s: float
+    """Gaps and busy times before that are the warm-up and count for nothing …"""
+    until_s: float
+    """… nor after that."""
+    first_s: list[float] = field(default_factory=list)
+    last_s: list[float] = field(default_factory=list)
+    sent_s: dict[int, float] = field(default_factory=dict)
+    """End of prefill of requests that are decoded elsewhere."""
+    written: dict[int, int] = field(default_factory=dict)
+    """Tokens that requests had written when they were set back."""
+    stalled_s: dict[int, float] = field(default_factory=dict)
+    """Last token of those requests."""
+    handed: set[int] = field(default_factory=set)
+    """Requests whose KV cache has come from a prefill worker."""
+    gaps: Gaps = field(default_factory=Gaps)
+
+    def __post_init__(self) -> None:
+        """Nothing has happened yet."""
+        count = len(self.requests)
+        self.first_s, self.last_s = [NOT_YET] * count, [NOT_YET] * count
+
+    def counts(self, now_s: float) -> bool:
+        """Whether what happens now is in the period that is looked at."""
+        return self.since_s <= now_s <= self.until_s

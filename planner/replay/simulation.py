@@ -1,0 +1,313 @@
+"""One workload on its pools, from the first request to the last: the order of events.
+
+Together: a router sends each request to a replica, which computes the prompt and writes the answer. Apart: a
+prefill replica computes the prompt, its KV cache goes over the links of both sides, one hand-over after the
+other, and a decode replica writes the answer.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from planner.replay.pool import Pool, PoolPlan
+from planner.replay.replica import IDLE
+from planner.replay.requests import Requests
+from planner.replay.routers import GONE
+from planner.replay.run_state import RunState
+
+_PROGRESS = 20_000
+"""Events between two calls of the progress."""
+_HANDED, _FAILS, _RETURNS, _ARRIVES = -1, -2, -3, -4
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A replica that is lost with everything in it, until one started anew takes its place."""
+
+    pool: str
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePlan:
+    """The pools of one workload: serving ones, or prefill and decode."""
+
+    serve: tuple[PoolPlan, ...] = ()
+    prefill: tuple[PoolPlan, ...] = ()
+    decode: tuple[PoolPlan, ...] = ()
+    starts_answers: bool = False
+    """The first token comes from the decode side."""
+    hidden_fraction: float = 0.0
+    """Of a hand-over, what the computation of its prompt hides."""
+
+    @property
+    def front(self) -> tuple[PoolPlan, ...]:
+        """Pools that requests come to first."""
+        return self.serve or self.prefill
+
+    @property
+    def pools(self) -> tuple[PoolPlan, ...]:
+        """All of them."""
+        return self.serve + self.prefill + self.decode
+
+
+@dataclass(slots=True)
+class RunResult:
+    """What a run came to; see `RunState` for times."""
+
+    state: RunState
+    pools: tuple[Pool, ...]
+    places: list[int]
+    """The front pool of each request, by its number; -1: refused."""
+    receivers: list[int]
+    """The decode pool of each."""
+    lost: int = 0
+    """Requests that were sent again because their replica failed."""
+    ended_s: float = 0.0
+    steps: int = 0
+    """Iterations of all replicas."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run."""
+
+    service: ServicePlan
+    requests: Requests
+    since_s: float
+    until_s: float
+    """The period that is looked at; what comes before fills the fleet."""
+    seed: int = 0
+    class_of: list[int] = field(default_factory=list)
+    """Number of each request's class; empty: one class."""
+    class_names: tuple[str, ...] = ("all",)
+    failures: tuple[Failure, ...] = ()
+
+
+def simulate(plan: RunPlan, progress: Callable[[float], None] | None = None) -> RunResult:
+    """The run to its last token.
+
+    Args:
+        plan: who comes, and what serves them.
+        progress: told the share of the requests that have come, now and then.
+    """
+    return _Run(plan, progress).result()
+
+
+class _Run:
+    def __init__(self, plan: RunPlan, progress: Callable[[float], None] | None) -> None:
+        self.plan, self.progress = plan, progress
+        service, self.random = plan.service, Random(plan.seed)
+        self.state = RunState(plan.requests, plan.since_s, plan.until_s)
+        apart = bool(service.prefill)
+        self.front = [Pool(one, self.state, self.random, only_prompts=apart) for one in service.front]
+        self.back = [
+            Pool(one, self.state, self.random, starts_answers=service.starts_answers)
+            for one in service.decode
+        ]
+        self.pools = [*self.front, *self.back]
+        self.events: list[tuple[float, int, int, int]] = []
+        """Time, pool or kind, replica, version."""
+        count = len(plan.requests)
+        self.places, self.receivers = [-1] * count, [-1] * count
+        self.replica_of = [-1] * count
+        self.credit: dict[int, list[float]] = {}
+        self.stuck: list[int] = []
+        """Requests for which no replica works."""
+        self.lost = 0
+        self._schedule_failures()
+
+    def _schedule_failures(self) -> None:
+        ids = [pool.plan.id for pool in self.pools]
+        for failure in self.plan.failures:
+            heapq.heappush(self.events, (failure.at_s, _FAILS, ids.index(failure.pool), 0))
+
+    def result(self) -> RunResult:
+        """Send everything, then wait for the last answer."""
+        arrivals, events, pools = self.plan.requests.arrival_s, self.events, self.pools
+        waits = self.plan.requests.wait_s
+        count, coming, number = len(arrivals), 0, 0
+        now = 0.0
+        while coming < count or events:
+            if coming < count and (not events or arrivals[coming] <= events[0][0]):
+                now = arrivals[coming]
+                if waits is not None and waits[coming] > 0.0:
+                    heapq.heappush(events, (now + waits[coming], _ARRIVES, coming, 0))
+                else:
+                    self._arrive(coming, now)
+                coming += 1
+                number += 1
+                if self.progress is not None and number % _PROGRESS == 0:
+                    self.progress(coming / count)
+                continue
+            now, kind, place, version = heapq.heappop(events)
+            if kind < 0:
+                self._special(kind, place, version, now)
+                continue
+            replica = pools[kind].replicas[place]
+            if version != replica.version:
+                continue
+            over = replica.finish()
+            if over:
+                self._done(kind, place, over, now)
+            replica.begin(now)
+            if replica.until_s != IDLE:
+                heapq.heappush(events, (replica.until_s, kind, place, replica.version))
+        steps = sum(replica.steps_run for pool in pools for replica in pool.replicas)
+        return RunResult(self.state, tuple(pools), self.places, self.receivers, self.lost, now, steps)
+
+    def _special(self, kind: int, place: int, version: int, now: float) -> None:
+        if kind == _HANDED:
+            self._handed(place, version, now)
+        elif kind == _ARRIVES:
+            self._arrive(place, now)
+        elif kind == _FAILS:
+            self._fail(place, now)
+        else:
+            self._return(place, version, now)
+
+    # -- the way of a request -----------------------------------------------------------------------------
+
+    def _arrive(self, index: int, now: float) -> None:
+        pools = self.front
+        number = self._pool_of(index) if len(pools) > 1 else 0
+        pool = pools[number]
+        requests = self.plan.requests
+        if not pool.works:
+            able = [place for place, other in enumerate(pools) if other.works]
+            if not able:
+                self.stuck.append(index)
+                return
+            number, pool = able[0], pools[able[0]]
+        answer = 0 if self.back else requests.answer[index]
+        fits = pool.plan.worker.holds(requests.prompt[index], answer)
+        if not fits or (self.back and not self._fits_back(index)):
+            self.places[index] = -1
+            return
+        self.places[index] = number
+        if pool.queue is not None:
+            pool.queue.append(index)
+            place = pool.waiting_at(now)
+            if place is not None and pool.replicas[place].look(now):
+                self._note(number, place)
+            return
+        self._send(number, pool.chosen(), index, now)
+
+    def _fits_back(self, index: int) -> bool:
+        requests = self.plan.requests
+        prompt, answer = requests.prompt[index], requests.answer[index]
+        return any(pool.plan.worker.holds(prompt, answer) for pool in self.back)
+
+    def _send(self, number: int, place: int, index: int, now: float) -> None:
+        pool = self.pools[number]
+        pool.loads[place] += 1
+        self.replica_of[index] = place
+        if pool.replicas[place].arrive(index, now):
+            self._note(number, place)
+
+    def _note(self, number: int, place: int) -> None:
+        replica = self.pools[number].replicas[place]
+        heapq.heappush(self.events, (replica.until_s, number, place, replica.version))
+
+    def _pool_of(self, index: int) -> int:
+        """The pool whose share of its class lags furthest behind: shares are kept at any time."""
+        number = self.plan.class_of[index] if self.plan.class_of else 0
+        return self._lagging(number, self.plan.class_names[number], [pool.plan for pool in self.front])
+
+    def _lagging(self, key: int, name: str, plans: Sequence[PoolPlan]) -> int:
+        credit = self.credit.setdefault(key, [0.0] * len(plans))
+        for place, plan in enumerate(plans):
+            credit[place] += dict(plan.classes).get(name, 0.0) if plan.classes else plan.share
+        best = max(range(len(credit)), key=credit.__getitem__)
+        credit[best] -= 1.0
+        return best
+
+    def _done(self, number: int, place: int, over: list[int], now: float) -> None:
+        pool = self.pools[number]
+        if pool.queue is None:
+            pool.loads[place] -= len(over)
+        if self.back and number < len(self.front):
+            for index in over:
+                self._hand_over(number, place, index, now)
+
+    def _hand_over(self, number: int, place: int, index: int, now: float) -> None:
+        """The KV of a prompt goes to a decode replica, over the links of both."""
+        state, requests, service = self.state, self.plan.requests, self.plan.service
+        state.sent_s.setdefault(index, now)
+        if not service.starts_answers:
+            if state.first_s[index] != state.first_s[index]:
+                state.first_s[index] = now
+            if requests.answer[index] <= 1:
+                state.last_s[index] = now
+                return
+        back = self._back_for(index)
+        if back is None:
+            self.stuck.append(index)
+            return
+        receiver = self.pools[back]
+        to = receiver.chosen()
+        receiver.loads[to] += 1
+        self.receivers[index], self.replica_of[index] = back, to
+        sender = self.pools[number]
+        tokens = requests.prompt[index] * (1.0 - service.hidden_fraction)
+        send, take = sender.plan.link_s_per_token, receiver.plan.link_s_per_token
+        begins = max(now, sender.links_s[place], receiver.links_s[to])
+        sender.links_s[place] = begins + tokens * send / sender.plan.links
+        receiver.links_s[to] = begins + tokens * take / receiver.plan.links
+        ends = begins + tokens * max(send, take) + max(sender.plan.link_s, receiver.plan.link_s)
+        ready = ends + receiver.plan.overhead_s * receiver.plan.first_token_ratio
+        heapq.heappush(self.events, (ready, _HANDED, index, to))
+
+    def _back_for(self, index: int) -> int | None:
+        """A decode pool that holds the request."""
+        requests, first = self.plan.requests, len(self.front)
+        prompt, answer = requests.prompt[index], requests.answer[index]
+        able = [
+            place
+            for place, pool in enumerate(self.back)
+            if pool.works and pool.plan.worker.holds(prompt, answer)
+        ]
+        if not able:
+            return None
+        if len(able) == 1:
+            return first + able[0]
+        return first + able[self._lagging(-1, "all", [self.back[place].plan for place in able])]
+
+    def _handed(self, index: int, place: int, now: float) -> None:
+        number = self.receivers[index]
+        pool = self.pools[number]
+        if pool.loads[place] >= GONE:  # it failed while the KV was on its way
+            self.lost += 1
+            self._arrive(index, now)
+            return
+        self.state.handed.add(index)
+        if pool.replicas[place].arrive(index, now):
+            self._note(number, place)
+
+    # -- failures -----------------------------------------------------------------------------------------
+
+    def _fail(self, number: int, now: float) -> None:
+        """The busiest replica of a pool is lost; its requests are sent again from the start."""
+        pool = self.pools[number]
+        able = [place for place, load in enumerate(pool.loads) if load < GONE]
+        if not able:
+            return
+        place = max(able, key=lambda one: pool.loads[one])
+        pool.loads[place] = GONE
+        lost = pool.replicas[place].drop_all()
+        heapq.heappush(self.events, (now + pool.plan.start_s, _RETURNS, number, place))
+        self.lost += len(lost)
+        for index in lost:
+            self._arrive(index, now)
+
+    def _return(self, number: int, place: int, now: float) -> None:
+        pool = self.pools[number]
+        pool.loads[place] = 0
+        stuck, self.stuck = self.stuck, []
+        for index in stuck:
+            self._arrive(index, now)
+        if pool.queue and pool.replicas[place].look(now):
+            self._note(number, place)

@@ -1,0 +1,1 @@
+"""Reports as files: each renderer takes a report as data and gives bytes."""

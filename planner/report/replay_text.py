@@ -1,0 +1,105 @@
+"""A replay in words: the verdict, limit by limit, what requests experience, what replicas do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from planner import numbers
+from planner.report.parts import bullets, section, table
+from planner.schema.replay import LimitReplayed, Replay
+
+_MOST_ROWS = 8
+"""Of a table: more are in the JSON document."""
+_SHOWN = ("mean", "p50", "p90", "p95", "p99", "p99.9")
+_METRICS = ("ttft", "itl", "tpot", "e2e")
+
+
+def view(found: Replay) -> RenderableType:
+    """The page of a replay."""
+    words = "holds" if found.verdict == "holds" else "breaks"
+    parts: list[RenderableType] = [
+        Text(f"{found.problem}: the plan {words}", style="bold"),
+        Text(_what(found)),
+    ]
+    if found.limits:
+        heads = ("limit", "at most", "replayed", "95 % interval", "predicted", "difference", "")
+        rows = sorted(found.limits, key=lambda one: (one.holds, -one.replayed_s / one.limit_s))
+        parts.append(
+            section("Limits", table(heads, map(_limit, rows[:_MOST_ROWS]), right=[1, 2, 4, 5], whole=[0]))
+        )
+    parts += [
+        section("Latency", table(("", *_SHOWN), _latency(found), right=range(1, 7))),
+        section("Pools", table(_POOL, list(_pools(found))[:_MOST_ROWS], right=range(1, 8))),
+    ]
+    if found.reasons:
+        parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
+    if found.change is not None:
+        price = numbers.usd(found.change.usd_per_hour)
+        parts.append(section("Smallest change", bullets([f"{found.change.text}: {price}/h more"])))
+    if found.warnings:
+        parts.append(section("Mind", bullets(found.warnings[:4])))
+    return Group(*parts)
+
+
+def _what(found: Replay) -> str:
+    requests = sum(one.requests for one in found.workloads.values())
+    seeds = numbers.count(found.seeds, "seed")
+    source = f"the trace {found.trace}" if found.trace else "its demand"
+    hour = "" if found.period is None else f", hour {found.period} of the plan"
+    fails = "".join(f", {one} fails" for one in found.failures)
+    length = numbers.seconds(found.duration_s)
+    text = (
+        f"{numbers.count(requests, 'request')} of {source} over {length}{hour}, {seeds}{fails}; step times "
+        f"that hold with {numbers.share(found.confidence)}"
+    )
+    cost = found.cost_usd_per_million_good_tokens
+    return text if cost is None else f"{text}; {numbers.usd(cost)} a million good output tokens"
+
+
+def _limit(row: LimitReplayed) -> tuple[str, ...]:
+    low, high = row.low_s, row.high_s
+    interval = "" if low is None or high is None else f"{_s(max(low, 0.0))} – {_s(high)}"
+    return (
+        row.id,
+        _s(row.limit_s),
+        _s(row.replayed_s),
+        interval,
+        "" if row.predicted_s is None else _s(row.predicted_s),
+        "" if row.difference is None else numbers.signed_share(row.difference),
+        "holds" if row.holds else "breaks",
+    )
+
+
+def _latency(found: Replay) -> Iterator[tuple[str, ...]]:
+    metrics = _METRICS if len(found.workloads) == 1 else ("ttft", "itl")
+    for place, (name, one) in enumerate(found.workloads.items()):
+        if place >= _MOST_ROWS // 2:
+            return
+        for metric in metrics:
+            values: Mapping[str, float] = getattr(one, f"{metric}_s")
+            cells = (_s(values[key]) if key in values else "" for key in _SHOWN)
+            yield (f"{name} {metric.upper()}", *cells)
+
+
+_POOL = ("pool", "replicas", "utilization", "busy", "decoding", "KV", "KV peak", "preempted")
+
+
+def _pools(found: Replay) -> Iterator[tuple[str, ...]]:
+    for name, one in found.pools.items():
+        yield (
+            name,
+            str(one.replicas),
+            numbers.share(one.utilization),
+            numbers.share(one.busy),
+            numbers.significant(one.concurrency),
+            numbers.share(one.kv_usage),
+            numbers.share(one.kv_peak),
+            f"{one.preemptions:,}",
+        )
+
+
+def _s(value: float) -> str:
+    return numbers.seconds(value)

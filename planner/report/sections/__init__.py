@@ -1,0 +1,1 @@
+"""Sections of a report, as data: what a plan says, in tables, charts and sentences."""

@@ -1,0 +1,141 @@
+"""A plan replayed request by request: what was seen, beside what the plan predicts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from planner.schema.answer import Answer
+from planner.schema.base import Noun
+from planner.schema.pool import Statistic
+from planner.schema.routing import RoutingPolicy
+
+
+class WorkloadReplayed(Noun):
+    """What the requests of one workload experience; seconds."""
+
+    requests: int
+    """Answered in the period, over all seeds."""
+    refused: int = 0
+    """That no replica can hold, as engines refuse them."""
+    sent_again: int = 0
+    """Because their replica failed."""
+    rate_rps: float
+    """Mean over the period."""
+    ttft_s: Statistic
+    itl_s: Statistic
+    tpot_s: Statistic
+    e2e_s: Statistic
+    attainment: dict[str, float] = {}
+    """Share of requests (of ITL: of gaps) within each limit of the workload, by its name."""
+    goodput_rps: float
+    """Requests a second that keep every limit on a request."""
+    hit_ratio: float
+    """Share of prompt tokens that were not computed."""
+
+
+class Predicted(Noun):
+    """What the plan says of the same workload: of its slowest pool; seconds."""
+
+    ttft_s: Statistic = {}
+    itl_s: Statistic = {}
+    tpot_s: Statistic = {}
+    e2e_s: Statistic = {}
+
+
+class PoolReplayed(Noun):
+    """What the replicas of one pool do; means over the period and all seeds."""
+
+    replicas: int
+    utilization: float
+    """Replayed rate over the capacity that the plan states."""
+    busy: float
+    """Share of the time in which a step runs."""
+    concurrency: float
+    """Requests decoding in one replica."""
+    kv_usage: float
+    kv_peak: float
+    """Largest share of the cache in use, of any replica and seed."""
+    preemptions: int
+    """Over all seeds."""
+    hit_ratio: float
+    policy: RoutingPolicy
+
+
+class LimitReplayed(Noun):
+    """One limit and what the replay shows of it."""
+
+    id: str
+    """``ttft_p99:chat``."""
+    limit_s: float
+    predicted_s: float | None = None
+    replayed_s: float
+    """Mean over the seeds."""
+    low_s: float | None = None
+    high_s: float | None = None
+    """95 % interval of that mean; null with one seed."""
+    difference: float | None = None
+    """Replayed over predicted, less 1."""
+    holds: bool
+
+
+class SmallestChange(Noun):
+    """The fewest replicas more with which every limit holds."""
+
+    replicas: dict[str, int]
+    """More, by pool."""
+    usd_per_hour: float
+    text: str
+
+
+class Replay(Answer):
+    """The answer of ``planner replay``."""
+
+    problem: str
+    verdict: Literal["holds", "breaks"]
+    margin: float | None = None
+    """Smallest room below a limit, as a share of it; below zero where it breaks. Null without limits."""
+    reasons: tuple[str, ...] = ()
+    """What breaks, when and why; or how it holds."""
+    limits: tuple[LimitReplayed, ...] = ()
+    workloads: dict[str, WorkloadReplayed]
+    predicted: dict[str, Predicted]
+    pools: dict[str, PoolReplayed]
+    change: SmallestChange | None = None
+    """Null where the plan holds, or no such change was found."""
+    cost_usd_per_million_good_tokens: float | None = None
+    """Output tokens of requests that keep their limits; null without any."""
+    seeds: int
+    duration_s: float
+    """Of the period that is looked at."""
+    warm_up_s: float
+    confidence: float
+    """Step times hold with this probability."""
+    trace: str | None = None
+    period: int | None = None
+    """Hour of the plan that is replayed; null for plans of one hour."""
+    failures: tuple[str, ...] = ()
+    iterations: int
+    """Steps of all engines, over all seeds."""
+    warnings: tuple[str, ...] = ()
+
+
+class ProofRound(Noun):
+    """One plan and its replay."""
+
+    headroom: dict[str, float]
+    """Capacity over demand that the solver was asked for, by workload."""
+    cost_usd_per_hour: float
+    gpus: int
+    verdict: Literal["holds", "breaks"]
+    nearest: str = ""
+    """The limit with the least room, with what was replayed."""
+
+
+class Proof(Noun):
+    """A plan that was replayed, and planned again with more capacity until it held."""
+
+    verdict: Literal["holds", "breaks"]
+    rounds: tuple[ProofRound, ...]
+    costs_usd_per_hour: float
+    """More than the plan that was not replayed."""
+    text: str
