@@ -211,7 +211,7 @@ def is_page(text: str) -> bool:
 def _export(asked: ExportAsked, _: Progress) -> bytes:
     from planner.app.export_plan import export_plan
     from planner.errors import input_error, nearest
-    from planner.exporting.registry import TARGETS
+    from planner.exports.registry import TARGETS
     from planner.report import json_document
     from planner.serve.told import ExportTold
 
