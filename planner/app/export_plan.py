@@ -10,17 +10,18 @@ from planner.app.loaded_problem import LoadedProblem
 from planner.app.routes_out import routes_of, without_pools
 from planner.app.schedule_out import schedule_of
 from planner.commands.deployments import deployments
-from planner.errors import CannotExpressError, Fault, InputError
-from planner.export.case import ExportCase
-from planner.export.readme import readme
-from planner.export.registry import target
+from planner.errors import CannotExpressError, Fault, InputError, nearest
+from planner.exports.case import ExportCase, Target
+from planner.exports.readme import readme
+from planner.exports.registry import TARGETS, target
 from planner.loaders.catalog import load_catalog
 from planner.loaders.files import name_of
 from planner.loaders.folder_out import write_folder
 from planner.loaders.launch_facts import load_engine_options, load_platform
 from planner.loaders.metric_names import load_metric_names
-from planner.loaders.plan_file import load_plan
+from planner.loaders.plan_file import load_plan, read_plan
 from planner.planning.workload.case import find_model
+from planner.report import json_document
 from planner.schema.catalog import Model
 from planner.schema.exported import ExportAnswer
 from planner.schema.plan import Plan
@@ -32,8 +33,12 @@ SKYPILOT = "skypilot"
 """Of the same, for names of clouds."""
 
 
+IN_MEMORY = Path("plan")
+"""Stands in messages for a plan that no file holds."""
+
+
 def export_plan(
-    path: Path,
+    source: Path | Plan,
     name: str,
     out: Path,
     *,
@@ -44,7 +49,7 @@ def export_plan(
     """Write a plan for a target.
 
     Args:
-        path: of the plan document.
+        source: the plan, or the path of its document.
         name: of the target.
         out: folder to write to.
         period: hour whose replicas and shares are written, from 0; None: replicas of the hour in which most
@@ -57,10 +62,10 @@ def export_plan(
     """
     if out.exists() and not out.is_dir():
         raise InputError([Fault("--out", "", f"{out}, which is no folder", "a folder, or a name for one")])
-    plan = load_plan(path)
+    plan, path = _read(source)
     if not plan.pools:
         raise without_pools(path, plan)
-    wanted = target(name)
+    wanted = _target(name)
     try:
         case = export_case(plan, path, overlays, period)
         made = wanted.build(case)
@@ -69,6 +74,27 @@ def export_plan(
     files = (*made.files, readme(case, wanted, made))
     written = write_folder(out, files, force=force)
     return ExportAnswer(target=name, files=tuple(str(item) for item in written))
+
+
+def _target(name: str) -> Target:
+    """The target of a name.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    names = [item.id for item in TARGETS]
+    if name not in names:
+        expected = f"one of {', '.join(names)}"
+        raise InputError([Fault("planner export", "--to", f'"{name}"', expected, nearest(name, names))])
+    return target(name)
+
+
+def _read(source: Path | Plan) -> tuple[Plan, Path]:
+    """The plan as its document says it, which is all that an export may know."""
+    if isinstance(source, Path):
+        return load_plan(source), source
+    text = json_document.encode(json_document.of_plan(source)).decode()
+    return read_plan(str(IN_MEMORY), text), IN_MEMORY
 
 
 def export_case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -31,6 +31,18 @@ _IN_DEMAND = {"rps": "peak_rps"} | {
     name: name
     for name in ("concurrency", "users", "think_time", "requests_per_day", "tokens_per_day", "shape")
 }
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How messages write what somebody stated."""
+
+    name: Callable[[str], str]
+    example: Callable[[str, object], str]
+
+
+FLAGS = Spelling(lambda name: _flag(name), lambda name, value: f"{_flag(name)} {value}")
+"""As on a command line."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +82,19 @@ class StatedProblem:
 class _Reader:
     """Puts flags into the places of a problem file, and gathers what is wrong with them."""
 
-    def __init__(self, command: str, stated: Mapping[str, Any]) -> None:
+    def __init__(self, command: str, stated: Mapping[str, Any], spelling: Spelling) -> None:
         self.command, self.stated = command, stated
+        self.name, self.example = spelling.name, spelling.example
         self.faults: list[Fault] = []
         self.places: dict[Key, str] = {}
         self.notes: dict[Key, str] = {}
 
     def refuse(self, name: str, found: str, expected: str, maybe: str = "") -> None:
-        self.faults.append(Fault(self.command, _flag(name), found, expected, maybe))
+        self.faults.append(Fault(self.command, self.name(name), found, expected, maybe))
 
     def put(self, holder: dict[str, Any], key: str, path: Key, name: str, value: Any) -> None:
         holder[key] = value
-        self.places[(*path, key)] = _flag(name)
+        self.places[(*path, key)] = self.name(name)
 
     def workload(self, name: str) -> dict[str, Any]:
         at: Key = ("workloads", 0)
@@ -111,7 +124,8 @@ class _Reader:
         found = load_catalog(()).archetype(named) if named else None
         if found is None:
             if not named:
-                self.refuse("golden", "no archetype", "--archetype and its name", '"--archetype chat"')
+                expected, hint = f"{self.name('archetype')} and its name", self.example("archetype", "chat")
+                self.refuse("golden", "no archetype", expected, f'"{hint}"')
             return
         self.put(values, "search", (), "golden", {"max_batch": list(found.batch)})
         self.notes[("search", "max_batch")] = f"golden default of {found.id}: {found.goal}"
@@ -121,18 +135,20 @@ class _Reader:
     def _demand(self, at: Key) -> dict[str, Any]:
         given = [name for name in DEMANDS if name in self.stated]
         if len(given) > 1:
-            both = " and ".join(map(_flag, given))
-            self.refuse(given[1], f"{both} together", f"one of {', '.join(map(_flag, DEMANDS))}")
+            both = " and ".join(map(self.name, given))
+            self.refuse(given[1], f"{both} together", f"one of {', '.join(map(self.name, DEMANDS))}")
         if not given:
             found = "no demand"
-            self.refuse("rps", found, f"one of {', '.join(map(_flag, DEMANDS))}", f'"{_flag("rps")} 5"')
+            self.refuse(
+                "rps", found, f"one of {', '.join(map(self.name, DEMANDS))}", f'"{self.example("rps", 5)}"'
+            )
         demand: dict[str, Any] = {}
         for name, key in _IN_DEMAND.items():
             if name in self.stated:
                 self.put(demand, key, at, name, _amount(self.stated[name]))
         if given and given[0].endswith("_per_day") and "shape" not in self.stated:
             demand["shape"] = SHAPE
-            self.notes[(*at, "shape")] = "--shape is not given"
+            self.notes[(*at, "shape")] = f"{self.name('shape')} is not given"
         return demand
 
     def _lengths(self, at: Key) -> dict[str, Any]:
@@ -142,8 +158,12 @@ class _Reader:
                 lengths[side] = {}
                 self.put(lengths[side], "fixed", (*at, side), name, tokens_of(_plain(self.stated[name])))
             elif "archetype" not in self.stated or lengths or "osl" in self.stated:
-                expected = f"tokens of the {'request' if side == 'input' else 'answer'}, or --archetype"
-                self.refuse(name, "nothing", expected, f'"{_flag(name)} {800 if side == "input" else 300}"')
+                expected = (
+                    f"tokens of the {'request' if side == 'input' else 'answer'}, or {self.name('archetype')}"
+                )
+                self.refuse(
+                    name, "nothing", expected, f'"{self.example(name, 800 if side == "input" else 300)}"'
+                )
         return lengths
 
     def _slo(self, at: Key) -> dict[str, Any]:
@@ -152,10 +172,10 @@ class _Reader:
             if metric in self.stated:
                 key = f"{metric}_{PERCENTILE}"
                 self.put(slo, key, at, metric, self.stated[metric])
-                self.notes[(*at, key)] = f"{_flag(metric)} names no percentile: {PERCENTILE.upper()}"
+                self.notes[(*at, key)] = f"{self.name(metric)} names no percentile: {PERCENTILE.upper()}"
             for name in (f"{metric}_{statistic}" for statistic in STATISTICS):
                 if name in self.stated and name in slo:
-                    self.refuse(name, f"{_flag(metric)}, which is {_flag(name)} too", "one of them")
+                    self.refuse(name, f"{self.name(metric)}, which is {self.name(name)} too", "one of them")
                 elif name in self.stated:
                     self.put(slo, name, at, name, self.stated[name])
         return slo
@@ -189,26 +209,30 @@ class _Reader:
         return found
 
 
-def stated_problem(command: str, stated: Mapping[str, Any], target: Path | None = None) -> StatedProblem:
+def stated_problem(
+    command: str, stated: Mapping[str, Any], target: Path | None = None, spelling: Spelling = FLAGS
+) -> StatedProblem:
     """The problem file that flags stand for.
 
     Args:
         command: what messages call the command line.
         stated: flags by name, with underscores, as they were typed.
         target: where the file will lie; paths of models are written as seen from there.
+        spelling: of the flags in messages.
 
     Raises:
         InputError: every flag whose form is wrong, or that is missing; what they say is checked later.
     """
     if target is not None and "model" in stated:
         stated = {**stated, "model": _seen_from(target, str(stated["model"]))}
-    reader = _Reader(command, stated)
+    reader = _Reader(command, stated, spelling)
     if "model" not in stated:
-        reader.refuse("model", "nothing", "a model's id or path", '"--model Qwen/Qwen3-32B"')
+        hint = f'"{spelling.example("model", "Qwen/Qwen3-32B")}"'
+        reader.refuse("model", "nothing", "a model's id or path", hint)
     name = str(stated.get("name") or _name_of(str(stated.get("model", ""))))
     values: dict[str, Any] = {"name": name, "workloads": [reader.workload(name)]}
     if "name" in stated:
-        reader.places[("name",)] = reader.places[("workloads", 0, "name")] = _flag("name")
+        reader.places[("name",)] = reader.places[("workloads", 0, "name")] = spelling.name("name")
     if fleet := reader.fleet():
         values["fleet"] = fleet
     if "golden" in stated:

@@ -40,7 +40,7 @@ def export(
     catalog: Overlays = None,
 ) -> None:
     """Write what deploys, scales, watches or tests a plan, in the words of another program."""
-    from planner.export.registry import TARGETS
+    from planner.exports.registry import TARGETS
 
     checks = Checks("planner export")
     name = checks.word("--to", to, [item.id for item in TARGETS])

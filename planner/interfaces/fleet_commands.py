@@ -47,7 +47,7 @@ def routes(
     checks.done()
     answer = Answer(as_json=format_ != "table", out=out)
     from planner.app.routes_out import routes_out
-    from planner.export import http_routes
+    from planner.exports import http_routes
     from planner.report import json_document, routes_text
 
     found = routes_out(plan, number)

@@ -50,11 +50,21 @@ def stamps(folders: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
     """Name, time of change and size of all files in folders, or of single ones: equal while none changes."""
     found = []
     for folder in folders:
-        files = folder.rglob("*") if folder.is_dir() else [folder]
-        for path in files:
-            status = path.stat()
-            found.append((str(path), status.st_mtime_ns, status.st_size))
+        status = folder.stat()
+        found.append((str(folder), status.st_mtime_ns, status.st_size))
+        if stat.S_ISDIR(status.st_mode):
+            found += _stamps_in(str(folder))
     return tuple(sorted(found))
+
+
+def _stamps_in(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Of everything below a folder; asked before every answer, so it takes what the folder itself tells."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            status = entry.stat()
+            yield entry.path, status.st_mtime_ns, status.st_size
+            if entry.is_dir(follow_symlinks=False):
+                yield from _stamps_in(entry.path)
 
 
 def name_of(path: Path) -> str:

@@ -27,7 +27,15 @@ def load_plan(path: Path) -> Plan:
         InputError: no such file, no JSON, or no plan; all faults at once.
     """
     name = name_of(path)
-    text = decoded(name, read_asked(path, MAX_BYTES))
+    return read_plan(name, decoded(name, read_asked(path, MAX_BYTES)))
+
+
+def read_plan(name: str, text: str) -> Plan:
+    """The plan in the text of a document.
+
+    Raises:
+        InputError: no JSON, or no plan; all faults at once.
+    """
     return _plan(name, one_value(text, name, f"JSON, as {_WRITES} writes it"))
 
 
@@ -39,7 +47,7 @@ def load_plan_or_problem(path: Path) -> Plan | Document:
     """
     name, data = name_of(path), read_asked(path, MAX_BYTES)
     if data.lstrip().startswith(b"{") and SCHEMA.encode() in data[:_HEAD_BYTES]:
-        return _plan(name, one_value(decoded(name, data), name, f"JSON, as {_WRITES} writes it"))
+        return read_plan(name, decoded(name, data))
     return parse_document(data, name)
 
 

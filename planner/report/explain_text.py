@@ -23,6 +23,7 @@ from planner.report.reasons_text import (
     why_not_section,
 )
 from planner.report.safety_text import optima_section
+from planner.report.starts_text import starts_section
 from planner.report.steps_text import view as steps_view
 from planner.schema.explanation import Explanation, Target
 from planner.schema.plan import Plan
@@ -56,6 +57,7 @@ def _answered(explanation: Explanation) -> list[RenderableType | None]:
         prices = Text("\nWhat each limit costs: planner relax PROBLEM", style="dim")
     return [
         section("Why this plan", bullets(reasons)) if (reasons := why(plan)) else None,
+        starts_section(plan),
         limits_section(plan.constraints),
         prices,
         runners_up_section(plan),

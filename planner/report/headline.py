@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.explain.alone import alone
 from planner.explain.hours import has_hours
 from planner.report.capacity_text import carries_line
 from planner.report.fleet_text import buy_over_hours, costs_more, named_suppliers
@@ -78,6 +79,7 @@ def headline(plan: Plan) -> list[RenderableType]:
     if plan.simplicity is not None:
         open_ = "" if plan.simplicity.proved else _open(plan.simplicity)
         lines.append(Text(f"{plan.simplicity.text}{open_}."))
+    lines += [Text(line, style="bold yellow") for line in alone(plan)]
     return lines
 
 

@@ -32,6 +32,18 @@ class PeriodRoute(Noun):
     share: float
 
 
+class StartTaken(Noun):
+    """What starts before a period, and what that costs."""
+
+    what: str
+    """Id of the pool whose replicas start; where `fleet.start_cost` is stated the lines whose GPUs do."""
+    count: int
+    """Replicas, or GPUs."""
+    lead_s: float = 0.0
+    """So long before the period they begin to start."""
+    usd: float
+
+
 class PeriodTaken(Noun):
     """One hour of the plan."""
 
@@ -44,7 +56,9 @@ class PeriodTaken(Noun):
     usd: float
     """GPUs, starts and outside suppliers."""
     start_usd: float = 0.0
-    """Of it, for GPUs that were not there the period before."""
+    """Of it, for replicas or GPUs that were not there the period before."""
+    starts: tuple[StartTaken, ...] = ()
+    """Those that are paid, which sum to that."""
     api_usd: float = 0.0
     """Of it, for outside suppliers."""
     routing: tuple[PeriodRoute, ...] = ()

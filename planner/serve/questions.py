@@ -228,7 +228,7 @@ def _kept(name: str, text: str) -> Path:
 def _export(asked: ExportAsked, _: Progress) -> bytes:
     from planner.app.export_plan import export_plan
     from planner.errors import input_error, nearest
-    from planner.export.registry import TARGETS
+    from planner.exports.registry import TARGETS
     from planner.report import json_document
     from planner.serve.told import ExportTold
 

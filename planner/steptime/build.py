@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from planner.steptime.collective_columns import collective_columns
 from planner.steptime.operator_columns import operator_columns
 from planner.steptime.option_columns import adapter_columns, draft_columns, expert_columns
 from planner.steptime.rate_columns import calibration_columns, compute_columns, link_columns
+from planner.steptime.remembered import Remembered
 from planner.steptime.specs import StepSpecs
 from planner.steptime.stage_columns import attention_columns, memory_columns, shape_columns, weight_columns
 from planner.steptime.table import Columns, ConfigurationTable
@@ -84,11 +86,18 @@ class PreparedSpecs:
         )
 
 
+_SINGLE: Remembered[StepSpecs] = Remembered(64)
+
+
 def build_specs(configurations: Sequence[Configuration]) -> StepSpecs:
-    """Columns of a list of configurations, in its order.
+    """Columns of a list of configurations, in its order; nobody writes to them.
 
     Raises:
         ValueError: the list is empty.
         InputError: the calibration lacks a parameter, or GPUs that must talk have no link.
     """
-    return PreparedSpecs(configurations).specs()
+    if len(configurations) != 1:
+        return PreparedSpecs(configurations).specs()
+    # One configuration is asked about again and again, at other lengths and other loads.
+    parts = (getattr(configurations[0], field.name) for field in fields(Configuration))
+    return _SINGLE.of(parts, lambda: PreparedSpecs(configurations).specs())

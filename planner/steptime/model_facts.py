@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from planner.schema.catalog import Attention, MlaShape, Mlp, Model, ModelShape, Moe
 from planner.schema.facts import ModelFacts
+from planner.steptime.remembered import Remembered
+
+_KNOWN: Remembered[ModelFacts] = Remembered(64)
 
 
 def model_facts(model: Model) -> ModelFacts:
@@ -18,6 +21,10 @@ def model_facts(model: Model) -> ModelFacts:
     (``active_excludes_embedding``); ``params_active_excl_input_embedding`` never counts it, except where
     it doubles as the head.
     """
+    return _KNOWN.of((model,), lambda: _counted(model))
+
+
+def _counted(model: Model) -> ModelFacts:
     shape, attention, moe = model.shape, model.shape.attention, model.shape.moe
     embedding = shape.vocab_size * shape.hidden_size
     head = 0 if shape.tie_word_embeddings else embedding

@@ -12,8 +12,8 @@ from sample_plans import EACH, sample
 from planner.app.export_plan import export_case
 from planner.commands.shell import command_line
 from planner.errors import CannotExpressError
-from planner.export.readme import readme
-from planner.export.registry import TARGETS
+from planner.exports.readme import readme
+from planner.exports.registry import TARGETS
 
 SCRIPTS = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt-llm"}
 

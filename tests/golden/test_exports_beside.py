@@ -13,8 +13,8 @@ from sample_plans import EACH, sample
 
 from planner.app.export_plan import export_case
 from planner.errors import CannotExpressError
-from planner.export.registry import target
-from planner.export.watches import watches
+from planner.exports.registry import target
+from planner.exports.watches import watches
 
 PROMTOOL = shutil.which("promtool")
 

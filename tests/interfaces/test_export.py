@@ -9,7 +9,7 @@ import pytest
 import yaml
 from export_samples import plan_file, plan_of, workload
 
-from planner.export.registry import TARGETS
+from planner.exports.registry import TARGETS
 from planner.interfaces import cli
 from planner.loaders.folder_out import RECORD
 

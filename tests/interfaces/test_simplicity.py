@@ -1,9 +1,12 @@
 """The simplest plan near the optimum, through the command line."""
 
+import json
+
 import pytest
 import yaml
 from day_files import answer, written
 
+from planner import numbers
 from planner.interfaces import cli
 
 
@@ -113,6 +116,9 @@ def test_short_lives_are_given_up_and_said(tmp_path, capsys):
     _, plan = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="0.01 %"))
     assert lives(plan) < 3
     assert any("in which every layout is in use for 3 hours without a break" in w for w in plan["warnings"])
+    cli.run(["plan", str(predicted(tmp_path, HOURS, simplicity="0.01 %"))])
+    page = " ".join(capsys.readouterr().out.split())
+    assert "some layout lives less than 3 hours, none was found that need not." in page
 
 
 def test_starts_on_rented_gpus_are_paid_unless_the_problem_says_otherwise(tmp_path, capsys):
@@ -142,6 +148,33 @@ def test_starts_on_rented_gpus_are_paid_unless_the_problem_says_otherwise(tmp_pa
     risen = [order for order in plan["orders"] if order["gpus"] > 0]
     assert risen
     assert all(order["lead_s"] >= min(pool["cold_start_s"] for pool in plan["pools"]) for order in risen)
+
+
+def test_explain_tells_what_every_start_costs(tmp_path, capsys):
+    file = tmp_path / "plan.json"
+    for paid in ({}, {"start_cost": "25 %"}):
+        code, plan = answer(capsys, "plan", predicted(tmp_path, HOURS, simplicity="0 %", **paid))
+        assert code == 0
+        starts = [(hour, start) for hour in plan["periods"] for start in hour["starts"]]
+        for hour in plan["periods"]:
+            assert sum(start["usd"] for start in hour["starts"]) == pytest.approx(hour["start_usd"])
+        file.write_text(json.dumps(plan), encoding="utf-8")
+        cli.run(["explain", str(file)])
+        page = " ".join(capsys.readouterr().out.split())
+        for hour, start in starts:
+            assert f"{hour['period']:02}:00 {start['count']} × {start['what']}" in page
+        assert f"{numbers.count(len(starts), 'start')} for" in page
+        if not paid:
+            leads = {pool["id"]: pool["cold_start_s"] for pool in plan["pools"]}
+            assert all(leads[one["what"]] <= one["lead_s"] < leads[one["what"]] + 1 for _, one in starts)
+
+
+def test_a_day_without_starts_has_no_such_section(tmp_path, capsys):
+    _, plan = answer(capsys, "plan", predicted(tmp_path, [4] * 8))
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    cli.run(["explain", str(file)])
+    assert "Starts" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("demand", [{"peak_rps": 300}, {"requests_per_day": 5_000_000}])

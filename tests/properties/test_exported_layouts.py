@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from manifest_schemas import gpus, problems
 
 from planner.errors import CannotExpressError
-from planner.export.registry import TARGETS, target
+from planner.exports.registry import TARGETS, target
 from planner.schema.launch import Placeholder
 
 ENGINES = ("vllm", "sglang", "tensorrt-llm")

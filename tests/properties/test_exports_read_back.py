@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from planner.app.running import today
 from planner.errors import CannotExpressError
-from planner.export.registry import target
+from planner.exports.registry import target
 
 TARGETS = ("kubernetes", "kserve", "compose", "vllm", "sglang", "trtllm")
 degrees = st.sampled_from([1, 2, 4, 8])

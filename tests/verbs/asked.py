@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.export.registry import TARGETS
+from planner.exports.registry import TARGETS
 
 ROOT = Path(__file__).parents[2]
 PROBLEMS = sorted((ROOT / "problems").glob("*.yaml"))

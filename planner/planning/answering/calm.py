@@ -12,6 +12,7 @@ from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.search import solved
 from planner.planning.answering.small_pools import settled_sizes
+from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.posing.fleet_case import FleetCase
 from planner.planning.posing.hours import periods_of
 from planner.planning.run import Run
@@ -86,6 +87,9 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         trouble=optimum.trouble,
     )
     simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
+    if given_up:
+        told = f"{simplicity.text}; some layout lives less than {_HOURS} hours, none was found that need not"
+        simplicity = simplicity.model_copy(update={"text": told})
     warnings = (*case.warnings, given_up) if given_up else case.warnings
     case = replace(best.case, warnings=warnings)
     return replace(found, best=FleetAnswer(best.setting, case, choice)), simplicity
@@ -139,7 +143,8 @@ class _Asked:
             held = replace(one, options=calm.question.options, limits=calm.question.limits)
             return with_preferred(held, self(held, "plan", _patience_s(self.run), brief=False))
 
-        return settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))
+        case, choice = settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))
+        return case, with_smaller_replicas(case, choice)
 
 
 def _short_lived(tolerance: Fraction) -> str:

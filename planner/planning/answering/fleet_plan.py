@@ -21,6 +21,7 @@ from planner.planning.answering.rent import with_break_even
 from planner.planning.answering.search import solved
 from planner.planning.answering.shortage import shortage
 from planner.planning.answering.small_pools import settled_sizes
+from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.answering.tier_advice import tiers_taken
 from planner.planning.answering.way_there import way_there
 from planner.planning.documents.document import fleet_document
@@ -202,7 +203,8 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
     choice = None
     if case.classes:
         case, choice = settled(case, ask)
-    return settled_sizes(case, ask, choice)
+    case, choice = settled_sizes(case, ask, choice)
+    return case, with_smaller_replicas(case, choice)
 
 
 def _of_variant(

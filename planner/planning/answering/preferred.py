@@ -34,9 +34,9 @@ def _without_departures(
     for option in [option for option in question.options if option.id in used and option.slack < 0.0]:
         better = [other for other in alike[_room(option)] if other.slack > option.slack]
         for other in sorted(better, key=lambda other: (-other.slack, *(-rate for rate in other.rates_rps))):
-            exchanged = _exchanged(choice, option.id, other.id)
-            if not broken(question, exchanged):
-                choice = exchanged
+            other_plan = exchanged(choice, option.id, other.id)
+            if not broken(question, other_plan):
+                choice = other_plan
                 break
     return choice
 
@@ -51,9 +51,9 @@ def _with_fewer(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
     for option in mine:
         others = [one for one in mine if one is not option and used[one.id] and _taken(one) == _taken(option)]
         for other in reversed(others):
-            exchanged = _exchanged(choice, option.id, other.id)
-            if not broken(question, exchanged):
-                choice, used = exchanged, _used(exchanged)
+            other_plan = exchanged(choice, option.id, other.id)
+            if not broken(question, other_plan):
+                choice, used = other_plan, _used(other_plan)
                 break
     return choice
 
@@ -80,18 +80,20 @@ def _taken(option: Option) -> Hashable:
     )
 
 
-def _exchanged(choice: FleetChoice, before: str, after: str) -> FleetChoice:
+def exchanged(choice: FleetChoice, before: str, after: str, times: int = 1) -> FleetChoice:
+    """The plan with one option in place of another; ``times``: so many replicas for each."""
     names = {before: after}
-    return replace(choice, periods=tuple(_in_period(period, names) for period in choice.periods))
+    return replace(choice, periods=tuple(_in_period(period, names, times) for period in choice.periods))
 
 
-def _in_period(period: PeriodChoice, names: Mapping[str, str]) -> PeriodChoice:
+def _in_period(period: PeriodChoice, names: Mapping[str, str], times: int) -> PeriodChoice:
     counts: dict[Placement, int] = defaultdict(int)
     for (option, site), count in period.counts.items():
-        counts[names.get(option, option), site] += count
+        counts[names.get(option, option), site] += count * (times if option in names else 1)
     losses = tuple(
         LossShares(loss.workload, loss.role, _lost(loss, names), _shares(loss.shares, names))
         for loss in period.loss_shares
+        if times == 1
     )
     return replace(period, counts=dict(counts), shares=_shares(period.shares, names), loss_shares=losses)
 

@@ -44,7 +44,7 @@ def settled_sizes(
     choice = solve(case.question) if choice is None else choice
     factors: dict[Hour, Fraction] = {}
     for _ in range(_ROUNDS):
-        more = _short(case, choice)
+        more = too_small(case, choice)
         if more and (filled := _with_idle_gpus(case, choice, more)) is not None:
             return case, filled
         if not more:
@@ -55,7 +55,7 @@ def settled_sizes(
         if not again.periods:
             return replace(case, warnings=(*case.warnings, *_lines(more))), choice
         case, choice = replace(case, settled=settled), again
-    left = _short(case, choice)
+    left = too_small(case, choice)
     return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
 
 
@@ -75,7 +75,7 @@ def _with_idle_gpus(
         at = max(mine, key=lambda one: (counts[one], one))
         periods[t] = replace(periods[t], counts=counts | {at: counts[at] + 1})
     filled = replace(choice, periods=tuple(periods))
-    return None if broken(case.question, filled) or _short(case, filled) else filled
+    return None if broken(case.question, filled) or too_small(case, filled) else filled
 
 
 def _tightened(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:
@@ -92,7 +92,7 @@ def _tightened(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> Flee
     return replace(question, demands=demands)
 
 
-def _short(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
+def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
     """Hours in which pools do not carry their demand at their real size, with what they lack as a factor."""
     if case.posed is None:
         return {}

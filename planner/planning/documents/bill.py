@@ -9,6 +9,7 @@ from planner import numbers
 from planner.constraints.fleet_check import bill, starts_usd
 from planner.planning.documents.pools import FleetPool
 from planner.planning.documents.routing import routes
+from planner.planning.documents.starts import starts_taken
 from planner.planning.posing.tokens import MILLION
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetProblem, Line
@@ -57,6 +58,7 @@ def periods_taken(
                 gpus={gpu: count for gpu, count in sorted(paid.gpus.items()) if count},
                 usd=float(paid.usd),
                 start_usd=float(paid.start_usd),
+                starts=tuple(starts_taken(problem, choice, pools, t)),
                 api_usd=float(paid.api_usd),
                 routing=routes(problem, choice, pools, t),
                 work=work,

@@ -219,7 +219,8 @@ def test_partial_answers_leave_the_rest_unknown():
     }
     with serving(stored(answers)) as url:
         readout = from_prometheus(url)
-    assert readout.observation.model_dump(exclude_unset=True) == {"kv_usage_ratio": 0.5}
+    found = readout.observation.model_dump(exclude_unset=True)
+    assert found == {"kv_usage_ratio": 0.5, "engine": "vllm", "model": "llama"}
     said = [note.text for note in readout.notes if note.kind == "partial"]
     assert any("num_requests_waiting: the error query timed out" in text for text in said)
     assert any("num_preemptions_total" in text for text in said)

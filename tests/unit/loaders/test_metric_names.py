@@ -7,7 +7,7 @@ import pytest
 
 from planner.app.data import catalog_check
 from planner.errors import InputError
-from planner.export.watches import EXPORTED_SERIES
+from planner.exports.watches import EXPORTED_SERIES
 from planner.loaders.metric_names import load_metric_names
 
 ROOT = Path(__file__).parents[3]

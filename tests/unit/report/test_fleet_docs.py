@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from planner.export import http_routes
+from planner.exports import http_routes
 from planner.interfaces.fleet_commands import ROUTE_FORMATS, SCHEDULE_FORMATS
 from planner.schema.hardware import Fleet
 from planner.schema.plan import Plan

@@ -10,7 +10,7 @@ import yaml
 import planner
 from planner.app.routes_out import routes_of
 from planner.errors import InputError
-from planner.export.http_routes import http_routes_yaml
+from planner.exports.http_routes import http_routes_yaml
 
 TABLE = """option,workload,role,gpu,gpus,max_rps,ttft_ms,itl_ms,transfer_ms
 p-h100,chat,prefill,h100,1,10,400,,50
