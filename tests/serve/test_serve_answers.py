@@ -184,7 +184,7 @@ def test_the_description_names_every_question(client):
         ("vllm:num_requests_waiting 120\nvllm:num_requests_running 8\n", "vllm"),
         ("kv_usage_ratio: 0.97\npreemptions_per_s: 1.2\n", ""),
         (
-            "WARNING 11-20 12:00:01 scheduler.py:1057] Sequence group 0 is preempted by RECOMPUTE mode\n" * 3,
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
             "",
         ),
     ],
