@@ -5,10 +5,11 @@ export PYTHON
 # Compiled modules are kept: every test that starts the program would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help plan test check verbs judges bench fit constraints clean setup setup-dev
+.PHONY: help plan serve test check verbs judges bench fit constraints clean setup setup-dev
 
 help:
 	@echo "make plan         set up .venv and plan problems/01-chat-70b.yaml"
+	@echo "make serve        set up .venv with the extra and serve the page at http://127.0.0.1:8080/"
 	@echo "make test         set up .venv and run every check and test"
 	@echo "make verbs        ask every verb of every sample problem, as programs, without a limit"
 	@echo "make judges       the heavier independent checks: relations, random optima, mutations"
@@ -26,6 +27,12 @@ setup-dev:
 
 plan: setup
 	@$(BIN)/planner plan problems/01-chat-70b.yaml
+
+# The extra is in no way part of the others: it is added to whatever the environment has.
+serve: setup
+	@$(BIN)/python -c 'import nicegui, sqlalchemy' 2>/dev/null || \
+	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@$(BIN)/planner serve
 
 check: setup-dev
 	@$(BIN)/ruff check

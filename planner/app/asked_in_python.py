@@ -150,13 +150,16 @@ def diagnose(
     metrics: Sequence[str] = (),
     interval_s: float | None = None,
     prometheus: str | None = None,
+    logs: Sequence[str | Path] = (),
+    results: Sequence[str | Path] = (),
+    engine_args: str | None = None,
     range_s: float | None = None,
     selector: str = "",
     plan: str | Path | None = None,
     workload: str | None = None,
     slo: Mapping[str, float] | None = None,
 ) -> Diagnosis:
-    """What is wrong with a deployment, most likely first; exactly one source is given.
+    """What is wrong with a deployment, most likely first; several sources are read as one.
 
     Args:
         observation: an observation, its fields in a dictionary, or the path of an observation file.
@@ -164,7 +167,10 @@ def diagnose(
         metrics: pages of metrics: files or addresses.
         interval_s: fetch addresses twice, so many seconds apart, for rates.
         prometheus: address of a Prometheus server.
-        range_s: window of the server.
+        logs: logs of engines; rotated files of one are one log.
+        results: result files of benchmark tools.
+        engine_args: a command line of an engine, or the path of a file of command lines or manifests.
+        range_s: window of the server, and stretch at the end of logs.
         selector: matchers of labels, for metrics and the server.
         plan: path of a plan document: actions are priced on it.
         workload: of the plan; by default the first that is slower than planned.
@@ -175,9 +181,21 @@ def diagnose(
     """
     from planner.app.against_plan import PlanFile
     from planner.app.diagnose import diagnose_readout
-    from planner.app.observe import read
+    from planner.app.evidence import Evidence, gather
 
     overlays = tuple(Path(folder) for folder in catalog)
-    readout = read(observation, metrics, prometheus, interval_s, range_s, selector, overlays)
+    evidence = Evidence(
+        observed=Path(observation) if isinstance(observation, str) else observation,
+        metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
+        prometheus=prometheus,
+        logs=tuple(Path(path) for path in logs),
+        results=tuple(Path(path) for path in results),
+        engine_args=engine_args,
+        interval_s=interval_s,
+        range_s=range_s,
+        selector=selector,
+        overlays=overlays,
+    )
+    readout = gather(evidence)
     file = None if plan is None else PlanFile(Path(plan), overlays, workload)
     return diagnose_readout(readout, overlays, plan=file, slo_s=slo)

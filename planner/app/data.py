@@ -8,6 +8,7 @@ from typing import Any
 from planner.errors import input_error, nearest
 from planner.loaders.catalog import load_catalog
 from planner.loaders.files_out import check_target, write_whole
+from planner.loaders.logs import load_log_formats
 from planner.loaders.metric_names import load_metric_names
 from planner.loaders.write import model_yaml
 from planner.planning.workload.case import read_model
@@ -76,6 +77,7 @@ def catalog_check(overlays: tuple[Path, ...] = ()) -> dict[str, int]:
     return {folder: len(entries) for folder, entries in catalog.by_folder.items()} | {
         "offers": len(catalog.offers()),
         "metrics": len(load_metric_names(overlays).exporters),
+        "logs": len(load_log_formats(overlays).formats),
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planner.app.predicted_steps import with_predictions
 from planner.diagnosis import findings
 from planner.diagnosis.checks import faults_of
 from planner.diagnosis.graph import build
@@ -66,7 +67,7 @@ def diagnose_readout(
         InputError: everything wrong with the rules of an overlay, or with the plan.
     """
     rulebook = checked_rulebook(overlays)
-    readout = with_limits(readout, slo_s or {})
+    readout = with_predictions(with_limits(readout, slo_s or {}), overlays)
     if plan is None:
         return _walked(rulebook, readout)
     from planner.app.against_plan import against, limits_s
@@ -119,6 +120,13 @@ def _limits(readout: Readout) -> dict[str, float]:
 
 
 def _walked(rulebook: Rulebook, readout: Readout) -> Diagnosis:
-    found = findings.diagnose(build(rulebook), rulebook, known_from(readout))
+    found = findings.diagnose(
+        build(rulebook),
+        rulebook,
+        known_from(readout),
+        single_sample=any(note.kind == "lifetime" for note in readout.notes),
+    )
     notes = tuple(NoteShown(kind=note.kind, text=note.text, metric=note.metric) for note in readout.notes)
-    return found.model_copy(update={"exporters": readout.exporters, "notes": notes})
+    return found.model_copy(
+        update={"exporters": readout.exporters, "origins": dict(readout.origins), "notes": notes}
+    )

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from planner.errors import input_error
 from planner.schema.readings import Note, Readout, Series
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from planner.loaders.metric_names import MetricNames
     from planner.loaders.scrape import Scrape
     from planner.schema.benchmark import BenchmarkPoint
-    from planner.schema.observation import Observation
 
 AUTHORIZATION = "PLANNER_PROMETHEUS_AUTHORIZATION"
 """Environment variable with the value of the Authorization header, such as ``Bearer …``."""
@@ -155,9 +154,13 @@ def _fetched(opened: Any, urls: Sequence[str], wanted: Collection[str]) -> dict[
 
 
 def from_prometheus(
-    url: str, range_s: float = RANGE_S, selector: str = "", overlays: Sequence[Path] = ()
+    url: str,
+    range_s: float = RANGE_S,
+    selector: str = "",
+    overlays: Sequence[Path] = (),
+    at_s: float | None = None,
 ) -> Readout:
-    """What a Prometheus server has stored about known exporters, over a range that ends now.
+    """What a Prometheus server has stored about known exporters, over a range that ends now or at ``at_s``.
 
     The header Authorization is taken from the environment variable ``PLANNER_PROMETHEUS_AUTHORIZATION``.
 
@@ -166,7 +169,7 @@ def from_prometheus(
     """
     from planner.loaders.readout import read_out
 
-    names, series, notes = _stored(url, range_s, selector, overlays, "planner diagnose")
+    names, series, notes = _stored(url, range_s, selector, overlays, "planner diagnose", at_s)
     return read_out(names.exporters, series, notes)
 
 
@@ -193,7 +196,12 @@ def runs_of_prometheus(
 
 
 def _stored(
-    url: str, range_s: float, selector: str, overlays: Sequence[Path], where: str
+    url: str,
+    range_s: float,
+    selector: str,
+    overlays: Sequence[Path],
+    where: str,
+    at_s: float | None = None,
 ) -> tuple[MetricNames, Sequence[Series], Sequence[Note]]:
     """The series of known exporters on a server."""
     from planner.loaders import http, prometheus
@@ -207,42 +215,9 @@ def _stored(
     names = load_metric_names(overlays)
     with http.client(_authorization()) as opened:
         series, notes = prometheus.query_series(
-            opened, url, names, range_s=max(1, round(range_s)), selector=chosen
+            opened, url, names, range_s=max(1, round(range_s)), selector=chosen, at_s=at_s
         )
     return names, series, notes
-
-
-def read(
-    observation: Observation | dict[str, Any] | str | Path | None,
-    metrics: Sequence[str],
-    prometheus: str | None,
-    interval_s: float | None,
-    range_s: float | None,
-    selector: str,
-    overlays: Sequence[Path],
-) -> Readout:
-    """What the one source that is given says; for callers in Python.
-
-    Raises:
-        InputError: no source or several, and everything wrong with it.
-    """
-    from planner.app.diagnose import values_read
-
-    given = [observation is not None, bool(metrics), prometheus is not None]
-    if sum(given) != 1:
-        found = "no source" if not any(given) else "several sources"
-        raise input_error("planner.diagnose", "", found, "one of observation, metrics, prometheus")
-    if metrics:
-        sources = [metrics] if isinstance(metrics, str) else metrics
-        return something(from_metrics(sources, interval_s, selector, overlays), "metrics")
-    if prometheus is not None:
-        window_s = RANGE_S if range_s is None else range_s
-        return something(from_prometheus(prometheus, window_s, selector, overlays), "prometheus")
-    if isinstance(observation, str | Path):
-        return something(observed(Path(observation)), str(observation))
-    if isinstance(observation, dict):
-        return something(values_read(observation), "observation")
-    return something(Readout(cast("Observation", observation)), "observation")
 
 
 def _authorization() -> dict[str, str]:

@@ -163,7 +163,7 @@ def _check_failures(asked: Asked, services: Sequence[Service]) -> None:
 def _trace(asked: Asked) -> TraceLengths | None:
     if asked.trace is None:
         return None
-    return refuse_thinned(read_trace(asked.trace, asked.columns), str(asked.trace))
+    return refuse_thinned(read_trace(asked.trace, asked.columns, keeps_blocks=True), str(asked.trace))
 
 
 def _question(service: Service, session: LoadedProblem, asked: Asked, trace: TraceLengths | None) -> Question:
@@ -236,7 +236,11 @@ def _good_cost(plan: Plan, answers: Sequence[Answered]) -> float | None:
 def _warnings(services: Sequence[Service], trace: TraceLengths | None) -> tuple[str, ...]:
     found = list(trace.notes) if trace is not None else []
     for service in services:
-        if service.cached > 0.0:
+        if trace is not None and trace.blocks is not None:
+            found.append(
+                f"{service.workload}: prefix hits by the trace's blocks of {trace.block_tokens} tokens"
+            )
+        elif service.cached > 0.0:
             found.append(f"{service.workload}: prefix hits as planned, {service.cached:.0%} of prompt tokens")
         if any("at decode" in pool.option for pool in service.pools):
             found.append(

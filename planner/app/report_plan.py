@@ -12,11 +12,12 @@ from planner.loaders.plan_file import load_plan
 from planner.report.extra import check_extra
 from planner.report.plan_report import comparison_of, report_of
 from planner.report.renderers.registry import RENDERERS, Renderer
+from planner.schema.report import Report
 
 COMMAND = "planner report"
 
 
-def report_plans(plans: Sequence[Path], out: Path) -> None:
+def report_plans(plans: Sequence[Path], out: Path) -> Report:
     """Write a report of plans, one chapter each.
 
     Args:
@@ -28,14 +29,17 @@ def report_plans(plans: Sequence[Path], out: Path) -> None:
             be written.
     """
     renderer = _renderer(out)
-    content = renderer.render(report_of([load_plan(path) for path in plans]))
-    write_whole(out, content)
+    report = report_of([load_plan(path) for path in plans])
+    write_whole(out, renderer.render(report))
+    return report
 
 
-def report_comparison(before: Path, after: Path, out: Path) -> None:
+def report_comparison(before: Path, after: Path, out: Path) -> Report:
     """Write a report of what differs between two plans; raises as `report_plans`."""
     renderer = _renderer(out)
-    write_whole(out, renderer.render(comparison_of(diff(before, after))))
+    report = comparison_of(diff(before, after))
+    write_whole(out, renderer.render(report))
+    return report
 
 
 def _renderer(out: Path) -> Renderer:

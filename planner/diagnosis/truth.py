@@ -87,7 +87,7 @@ def grounds(
 def right_side(condition: Condition, thresholds: Thresholds, known: Known) -> Right:
     """What a comparison compares with."""
     if condition.threshold is not None:
-        return Reading.exactly(float(thresholds[condition.threshold].value))
+        return threshold_value(thresholds[condition.threshold], known)
     if condition.of is not None:
         return _other_metric(condition, thresholds, known)
     return _constant(condition)
@@ -117,8 +117,16 @@ def _other_metric(condition: Condition, thresholds: Thresholds, known: Known) ->
         factor = float(thresholds[condition.times].value) if condition.times else 1.0
         return Reading(other.value * factor, other.low * factor, other.high * factor)
     if condition.otherwise is not None:
-        return Reading.exactly(float(thresholds[condition.otherwise].value))
+        return threshold_value(thresholds[condition.otherwise], known)
     return None
+
+
+def threshold_value(threshold: Threshold, known: Known) -> Reading:
+    """A threshold; where it follows from a prediction that is known, that many times the prediction."""
+    predicted = known.get(threshold.of) if threshold.of is not None else None
+    if isinstance(predicted, Reading) and threshold.times is not None:
+        return Reading.exactly(predicted.value * float(threshold.times))
+    return Reading.exactly(float(threshold.value))
 
 
 def _compare(left: Value | None, op: str, right: Right) -> Truth:

@@ -32,6 +32,7 @@ from planner.interfaces.reason_commands import diff, explain, relax, whatif
 from planner.interfaces.replay_command import replay
 from planner.interfaces.report_command import report
 from planner.interfaces.robust_command import robust
+from planner.interfaces.serve_command import serve
 from planner.interfaces.sizing_commands import curve, estimate, fit
 from planner.interfaces.today_command import today
 from planner.interfaces.trace_command import trace
@@ -114,6 +115,7 @@ app.command()(replay)
 app.command()(trace)
 app.command()(today)
 app.command()(diagnose)
+app.command()(serve)
 
 ENTRIES = ("accelerator", "model", "engine", "prices")
 PAGES = ("reference", "claims")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, get_args
@@ -11,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, get_args
 from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
-from planner.interfaces.observed_sources import MAX_SAMPLES, Sources, checked
+from planner.interfaces.baseline_sources import against, held_against
+from planner.interfaces.observed_sources import MAX_SAMPLES, Given, Sources, checked
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message, on_stdout
+from planner.interfaces.severity_option import at_least, checked_severity
 from planner.loaders.files_out import check_target, write_whole
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def diagnose(
     more: Annotated[
         list[str] | None,
-        Argument(metavar="[FILE…]", help="More files or addresses of --metrics or --observed."),
+        Argument(metavar="[FILE…]", help="More files or addresses of the flag before."),
     ] = None,
     observed: Annotated[
         list[Path] | None,
@@ -44,6 +45,26 @@ def diagnose(
     prometheus: Annotated[
         str | None, Option("--prometheus", metavar="URL", help="Prometheus server to ask.")
     ] = None,
+    logs: Annotated[
+        list[Path] | None,
+        Option(
+            "--logs",
+            metavar="FILE",
+            help="Log of an engine, plain or gzip, - for standard input. May repeat; beside other sources.",
+        ),
+    ] = None,
+    results: Annotated[
+        list[Path] | None,
+        Option("--results", metavar="FILE", help="Result file of a benchmark tool. May repeat."),
+    ] = None,
+    engine_args: Annotated[
+        str | None,
+        Option(
+            "--engine-args",
+            metavar="TEXT-or-FILE",
+            help="Command line such as 'vllm serve M …', or a file of command lines or manifests.",
+        ),
+    ] = None,
     interval: Annotated[
         str | None,
         Option(
@@ -53,7 +74,29 @@ def diagnose(
         ),
     ] = None,
     range_: Annotated[
-        str | None, Option("--range", metavar="TIME", help="Window of --prometheus, such as 15m; default 5m.")
+        str | None,
+        Option(
+            "--range",
+            metavar="TIME",
+            help="Window of --prometheus (default 5m), and stretch at the end of --logs (15m).",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        Option(
+            "--since",
+            metavar="T",
+            help="With --prometheus: from this moment (14:00, 2h) until now, against a week before.",
+        ),
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        Option(
+            "--compare",
+            metavar="A B",
+            help="Diagnose B and say what changed since A: files, addresses, or ranges of --prometheus "
+            "such as 13:00/14:00.",
+        ),
     ] = None,
     selector: Annotated[
         str | None, Option("--selector", metavar="LABELS", help="""Only series such as 'model_name="m"'.""")
@@ -79,6 +122,21 @@ def diagnose(
     samples: Annotated[
         str | None, Option("--samples", metavar="N", help="End --follow after so many samples.")
     ] = None,
+    details: Annotated[
+        bool, Option("--details", help="Everything: all findings, evidence, actions, what is undecided.")
+    ] = False,
+    svg: Annotated[
+        Path | None,
+        Option("--svg", metavar="FILE", help="Draw the walk: what was seen, shown, undecided and excluded."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        Option(
+            "--fail-on",
+            metavar="SEVERITY",
+            help="Exit 1 at this severity or worse: unknown, warning, degraded or down.",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     catalog: Overlays = None,
@@ -89,18 +147,25 @@ def diagnose(
     from planner.app.against_plan import PlanFile
     from planner.loaders.http import is_url
 
-    source = checked(
-        checks,
-        observed or [],
-        metrics or [],
-        prometheus,
-        more or [],
+    overlays = checks.folders("--catalog", catalog)
+    given = Given(
+        observed=observed or [],
+        metrics=metrics or [],
+        prometheus=prometheus,
+        logs=logs or [],
+        results=results or [],
+        engine_args=engine_args,
+        more=more or [],
         interval=interval,
-        range_=range_,
+        range=range_,
         selector=selector,
-        follow=follow,
-        is_url=is_url,
     )
+    source = checked(
+        checks, given, follow=follow, is_url=is_url, overlays=overlays, compared=compare is not None
+    )
+    source = against(checks, source, given, since, compare)
+    if follow and (since is not None or compare is not None):
+        checks.refuse("--follow", "--since or --compare", "one way to look at several times")
     if workload is not None and plan is None:
         checks.refuse("--workload", f'"{workload}"', "it with --plan PLAN")
     if samples is not None and not follow:
@@ -109,23 +174,36 @@ def diagnose(
         checks.refuse("--out", f'"{out}"', "no file for an endless answer: redirect standard output")
     most = None if samples is None else checks.whole("--samples", samples, high=MAX_SAMPLES)
     limits_s = {f"{name}_s": value for name, value in checks.limits("--slo", slo).items()}
-    overlays = checks.folders("--catalog", catalog)
+    worst = checked_severity(checks, fail_on)
+    if follow and (svg is not None or fail_on is not None):
+        checks.refuse("--follow", "--svg or --fail-on", "them without --follow: they speak of one sample")
     checks.done()
-    source = replace(source, overlays=overlays)
+    if svg is not None:
+        check_target("--svg", svg)
     file = None if plan is None else PlanFile(plan, overlays, workload)
     asked = follow_case.Asked(overlays, file, limits_s)
     answer = Answer(as_json=as_json, out=out)
     if follow:
         _follow(answer, source, asked, most)
     from planner.app import diagnose as diagnose_case
-    from planner.report import diagnosis_text, json_document
+    from planner.report import baseline_text, diagnosis_brief, json_document
 
     with Progress() as progress:
         progress("diagnose")
-        readout = source.one()
+        readout, baseline = held_against(source)
         found = diagnose_case.diagnose_readout(readout, overlays, plan=file, slo_s=limits_s)
-    answer.give(lambda: json_document.encode(json_document.of(found)), lambda: diagnosis_text.view(found))
-    raise Exit(faults.ANSWERED)
+        found = found if baseline is None else found.model_copy(update={"baseline": baseline})
+    screen = baseline_text.below(diagnosis_brief.view(found), found.baseline)
+    answer.give(
+        lambda: json_document.encode(json_document.of(found)),
+        lambda: diagnosis_brief.with_details(found) if details else screen,
+    )
+    if svg is not None:
+        from planner.report import diagnosis_svg
+
+        write_whole(svg, diagnosis_svg.draw(found).encode("utf-8"))
+        message(f"planner: wrote {svg}")
+    raise Exit(faults.NO if worst is not None and at_least(found.severity, worst) else faults.ANSWERED)
 
 
 def _follow(answer: Answer, source: Sources, asked: Asked, most: int | None) -> NoReturn:

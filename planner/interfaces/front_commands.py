@@ -52,14 +52,14 @@ def pareto(
     checks.done()
     picture = Picture("planner pareto", svg)
     answer = Answer(as_json=as_json, out=out)
-    from planner.report import json_document, pareto_text, pictures
+    from planner.report import json_document, pareto_text
 
     names = [name.strip() for name in axes.split(",") if name.strip()]
     with Progress() as progress, within(asked["time_limit_s"]):
         run = run_of(asked, progress)
         found = session_of(problem, overlays).pareto(names, max_cost_ratio=ratio, run=run)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: pareto_text.view(found))
-    picture.draw(lambda: pictures.of_front(found))
+    picture.draw(lambda pictures: pictures.of_front(found))
     raise Exit(_exit_of_several(found))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from planner.interfaces.options import Checks
 from planner.interfaces.output import message
 
 if TYPE_CHECKING:
+    from planner.app.evidence import Evidence
     from planner.schema.readings import Readout
 
-FLAGS = ("--observed", "--metrics", "--prometheus")
+FLAGS = ("--observed", "--metrics", "--prometheus", "--logs", "--results", "--engine-args")
 FOLLOW_INTERVAL_S = 15.0
 """Between samples of a loop: the usual scrape interval."""
 MAX_SAMPLES = 1_000_000
@@ -28,16 +29,41 @@ Sample = tuple[str, "Readout"]
 
 
 @dataclass(frozen=True)
-class Sources:
-    """One source of observed values, with what belongs to it."""
+class Given:
+    """The flags of ``diagnose`` that name sources, as they were typed."""
 
+    observed: list[Path]
+    metrics: list[str]
+    prometheus: str | None
+    logs: list[Path]
+    results: list[Path]
+    engine_args: str | None
+    more: list[str] | tuple[()]
+    """Words without a flag."""
+    interval: str | None
+    range: str | None
+    selector: str | None
+
+    @property
+    def flags(self) -> list[str]:
+        """Those that are there."""
+        lists = (self.observed, self.metrics, self.prometheus, self.logs, self.results)
+        values = (*lists, self.engine_args)
+        return [flag for flag, value in zip(FLAGS, values, strict=True) if value]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of observed values; of ``--observed`` files each is a sample of its own."""
+
+    evidence: Evidence
     observed: tuple[Path, ...] = ()
-    metrics: tuple[str, ...] = ()
-    prometheus: str | None = None
-    interval_s: float | None = None
-    range_s: float | None = None
-    selector: str = ""
-    overlays: tuple[Path, ...] = ()
+    before: Evidence | None = None
+    """A time before, to hold now against."""
+    compare: tuple[str, str] | None = None
+    """Two files or addresses in the place of both."""
+    names: tuple[str, str] = ("", "")
+    """Of the time before, and of now."""
 
     @property
     def endless(self) -> bool:
@@ -50,27 +76,9 @@ class Sources:
         Raises:
             InputError: what cannot be read.
         """
-        from planner.app import observe
+        from planner.app.evidence import gather
 
-        return observe.something(self._read(), self._name())
-
-    def _name(self) -> str:
-        from planner.loaders.http import without_password
-
-        if self.observed:
-            return str(self.observed[0])
-        return ", ".join(without_password(source) for source in (self.prometheus, *self.metrics) if source)
-
-    def _read(self) -> Readout:
-        from planner.app import observe
-
-        if self.observed:
-            return observe.observed(self.observed[0])
-        if self.metrics:
-            return observe.from_metrics(self.metrics, self.interval_s, self.selector, self.overlays)
-        assert self.prometheus is not None
-        range_s = observe.RANGE_S if self.range_s is None else self.range_s
-        return observe.from_prometheus(self.prometheus, range_s, self.selector, self.overlays)
+        return gather(self.evidence)
 
     def samples(self, most: int | None) -> Iterator[Sample]:
         """The files in their order; servers again and again, at most so often.
@@ -86,7 +94,7 @@ class Sources:
             for path in self.observed[:most]:
                 yield str(path), observe.something(observe.observed(path), str(path))
             return
-        name = self.prometheus or ", ".join(self.metrics)
+        name = self.evidence.prometheus or ", ".join(self.evidence.metrics)
         number = 0
         while most is None or number < most:
             number += 1
@@ -99,71 +107,82 @@ class Sources:
                 message(str(problem))
             else:
                 yield name, sample
-            if self.prometheus is not None and number != most:
-                pause_s = self.interval_s or FOLLOW_INTERVAL_S
+            if self.evidence.prometheus is not None and number != most:
+                pause_s = self.evidence.interval_s or FOLLOW_INTERVAL_S
                 time.sleep(max(0.0, begun_s + pause_s - time.monotonic()))
 
 
 def checked(
     checks: Checks,
-    observed: list[Path],
-    metrics: list[str],
-    prometheus: str | None,
-    more: list[str],
+    given: Given,
     *,
-    interval: str | None,
-    range_: str | None,
-    selector: str | None,
     follow: bool,
     is_url: Callable[[str], bool],
+    overlays: tuple[Path, ...] = (),
+    compared: bool = False,
 ) -> Sources:
-    """The source that the flags name; every fault is noted in ``checks``.
+    """The sources that the flags name; every fault is noted in ``checks``."""
+    from planner.app.evidence import Evidence
 
-    Words that follow ``--metrics`` or ``--observed`` are more of their values.
-    """
-    given = [flag for flag, value in zip(FLAGS, (observed, metrics, prometheus), strict=True) if value]
-    if len(given) != 1:
-        found = " and ".join(given) if given else "no source"
-        checks.refuse("", found, f"one of {', '.join(FLAGS)}", "" if given else '"--observed FILE"')
-    elif more and prometheus:
-        checks.refuse("--prometheus", f'"{more[0]}" beside it', "one address")
-    if observed:
-        observed = [*observed, *(Path(word) for word in more)]
-    elif metrics:
-        metrics = [*metrics, *more]
-    _pair(checks, observed, metrics, prometheus, interval, range_, selector, follow)
-    if follow and any(not is_url(source) for source in metrics):
+    given = _with_more(checks, given, compared=compared)
+    _pair(checks, given, follow)
+    if follow and any(not is_url(source) for source in given.metrics):
         checks.refuse("--follow", "files of metrics, which stay the same", "addresses, or --observed files")
-    interval_s = checks.seconds("--interval", interval)
-    return Sources(
-        observed=tuple(observed),
-        metrics=tuple(metrics),
-        prometheus=prometheus,
+    interval_s = checks.seconds("--interval", given.interval)
+    evidence = Evidence(
+        observed=given.observed[0] if given.observed else None,
+        metrics=tuple(given.metrics),
+        prometheus=given.prometheus,
+        logs=tuple(given.logs),
+        results=tuple(given.results),
+        engine_args=given.engine_args,
         interval_s=FOLLOW_INTERVAL_S if follow and interval_s is None else interval_s,
-        range_s=checks.seconds("--range", long_duration(range_)),
-        selector=selector or "",
+        range_s=checks.seconds("--range", long_duration(given.range)),
+        selector=given.selector or "",
+        overlays=overlays,
     )
+    return Sources(evidence, tuple(given.observed))
 
 
-def _pair(
-    checks: Checks,
-    observed: list[Path],
-    metrics: list[str],
-    prometheus: str | None,
-    interval: str | None,
-    range_: str | None,
-    selector: str | None,
-    follow: bool,
-) -> None:
+def _with_more(checks: Checks, given: Given, *, compared: bool) -> Given:
+    """Words that stand alone are more values of the one flag that takes several."""
+    if not given.flags and not compared:
+        checks.refuse("", "no source", f"one of {', '.join(FLAGS)}", '"--observed FILE"')
+    if not given.more:
+        return given
+    several = ("--observed", "--metrics", "--logs", "--results")
+    lists = [flag for flag in several if flag in given.flags]
+    if len(lists) != 1:
+        flags = ", ".join(given.flags) or "no flag"
+        checks.refuse("", f'"{given.more[0]}" beside {flags}', "each file behind its own flag")
+        return given
+    paths = [Path(word) for word in given.more]
+    if lists == ["--metrics"]:
+        return replace(given, more=(), metrics=[*given.metrics, *given.more])
+    if lists == ["--logs"]:
+        return replace(given, more=(), logs=[*given.logs, *paths])
+    if lists == ["--results"]:
+        return replace(given, more=(), results=[*given.results, *paths])
+    return replace(given, more=(), observed=[*given.observed, *paths])
+
+
+def _pair(checks: Checks, given: Given, follow: bool) -> None:
     """Note flags that need another one beside them."""
-    if len(observed) > 1 and not follow:
-        checks.refuse("--observed", f"{len(observed)} files", "one file, or --follow with all in order")
-    if selector is not None and observed:
-        checks.refuse("--selector", f'"{selector}"', "it with --metrics or --prometheus")
-    if range_ is not None and not prometheus:
-        checks.refuse("--range", f'"{range_}"', "it with --prometheus")
-    if interval is not None and not metrics and not (follow and prometheus):
-        checks.refuse("--interval", f'"{interval}"', "it with --metrics, or with --prometheus and --follow")
+    asked = given.metrics or given.prometheus
+    if len(given.observed) > 1 and not follow:
+        checks.refuse("--observed", f"{len(given.observed)} files", "one file, or --follow with all in order")
+    alone = next((flag for flag in given.flags if flag in FLAGS[3:]), None)
+    if follow and alone:
+        checks.refuse("--follow", f"{alone} beside it", "--observed files, --metrics or --prometheus")
+    if follow and given.observed and asked:
+        checks.refuse("--follow", " and ".join(given.flags), "one kind of source")
+    if given.selector is not None and not asked:
+        checks.refuse("--selector", f'"{given.selector}"', "it with --metrics or --prometheus")
+    if given.range is not None and not given.prometheus and not given.logs:
+        checks.refuse("--range", f'"{given.range}"', "it with --prometheus or --logs")
+    if given.interval is not None and not given.metrics and not (follow and given.prometheus):
+        expected = "it with --metrics, or with --prometheus and --follow"
+        checks.refuse("--interval", f'"{given.interval}"', expected)
 
 
 def long_duration(text: str | None) -> str | None:

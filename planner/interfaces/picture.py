@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -38,11 +38,16 @@ class Picture:
         check_target("--svg", path)
         check_extra(command, "--svg", str(path), PICTURE_NEEDS)
 
-    def draw(self, charts: Callable[[], Sequence[Chart]]) -> None:
-        """Write the picture, where one is asked for and there is something to see."""
+    def draw(self, charts: Callable[[Any], Sequence[Chart]]) -> None:
+        """Write the picture, where one is asked for and there is something to see.
+
+        ``charts`` is given `planner.report.pictures`, which nobody loads who draws nothing.
+        """
         if self._path is None:
             return
-        found = charts()
+        from planner.report import pictures
+
+        found = charts(pictures)
         if not found:
             message(f"planner: --svg: there is nothing to draw, {self._path} was not written")
             return

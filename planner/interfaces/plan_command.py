@@ -97,7 +97,7 @@ def plan(
     source = problem if problem is not None else _stated(stated or {}, save)
     from planner.app import plan as plan_case
     from planner.planning.run import Run
-    from planner.report import json_document, pictures, plan_brief, plan_text
+    from planner.report import json_document, plan_brief, plan_text
 
     with Progress() as progress, within(time_limit_s):
         run = Run(time_limit_s, seed_number, threads, progress, timing, day, details)
@@ -112,7 +112,7 @@ def plan(
         lambda: plan_text.view(found, details) if details else plan_brief.view(found),
         page=(lambda: _page(found, shown)) if shown in ("csv", "md") else None,
     )
-    picture.draw(lambda: pictures.of_plan(found))
+    picture.draw(lambda pictures: pictures.of_plan(found))
     if not isinstance(source, Path):
         _show(source, save)
     say_unanswered([found])

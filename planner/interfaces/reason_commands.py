@@ -109,7 +109,7 @@ def whatif(
     picture = Picture("planner whatif", svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.loaders.set_path import read_list, read_value
-    from planner.report import json_document, pictures, whatif_text
+    from planner.report import json_document, whatif_text
 
     read = {path: read_value(text) for path, text in changes.items()}
     lists = {path: read_list(text) for path, text in axes.items()}
@@ -119,7 +119,7 @@ def whatif(
         if lists:
             rows = session.changed(read).sweep(lists, run=run) if read else session.sweep(lists, run=run)
             answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: whatif_text.rows(rows))
-            picture.draw(lambda: pictures.of_sweep(rows))
+            picture.draw(lambda pictures: pictures.of_sweep(rows))
             raise Exit(exit_of([row.plan for row in rows.rows]))
         found = session.whatif(read, run=run)
     answer.give(lambda: json_document.encode(json_document.of(found)), lambda: whatif_text.view(found))
@@ -143,13 +143,13 @@ def relax(
     checks.done()
     picture = Picture("planner relax", svg)
     answer = Answer(as_json=as_json, out=out)
-    from planner.report import json_document, pictures, relax_text
+    from planner.report import json_document, relax_text
 
     with Progress() as progress, within(asked["time_limit_s"]):
         run = run_of(asked, progress)
         found = session_of(problem, overlays).relax(run=run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: relax_text.view(found))
-    picture.draw(lambda: pictures.of_relaxed(found))
+    picture.draw(lambda pictures: pictures.of_relaxed(found))
     helped = found.status != "unknown" and (found.pools or found.relaxations)
     raise Exit(faults.ANSWERED if helped else exit_of([found]))
 

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
 from planner.interfaces.options import Checks
-from planner.interfaces.output import Progress, message
+from planner.interfaces.output import Answer, Progress
 
 
 def report(
@@ -36,12 +36,10 @@ def report(
         checks.refuse("--compare", f'it beside "{plans[0]}"', "plans to report, or two plans to compare")
     checks.done()
     from planner.app.report_plan import report_comparison, report_plans
+    from planner.report import report_text
 
     with Progress() as progress:
         progress(f"writing {out}")
-        if compare is not None:
-            report_comparison(*compare, out)
-        else:
-            report_plans(plans or [], out)
-    message(f"planner: wrote {out}")
+        made = report_comparison(*compare, out) if compare is not None else report_plans(plans or [], out)
+    Answer(as_json=False).give(lambda: b"", lambda: report_text.view(made, out))
     raise Exit(faults.ANSWERED)

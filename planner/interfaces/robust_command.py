@@ -39,13 +39,13 @@ def robust(
     from planner.app.robust import robust as tried
     from planner.app.session import Session
     from planner.planning.run import Run
-    from planner.report import json_document, pictures, plan_text
+    from planner.report import json_document, plan_text
 
     with Progress() as progress, within(asked["time_limit_s"]):
         run = Run(**asked, progress=progress)
         found = tried(Session.load(problem, overlays), run)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
-    picture.draw(lambda: pictures.of_scenarios(found))
+    picture.draw(lambda pictures: pictures.of_scenarios(found))
     if found.pools:
         raise Exit(faults.ANSWERED)
     say_unanswered([found])

@@ -251,7 +251,7 @@ def curve(
         conventions=conventions,
         **asked,
     )
-    picture.draw(lambda: [] if found.cannot_run else [curve_text.chart(found)])
+    picture.draw(lambda _: [] if found.cannot_run else [curve_text.chart(found)])
     answer.give(
         lambda: json_document.encode(json_document.of_estimate(found)), lambda: curve_text.view(found)
     )

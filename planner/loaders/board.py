@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from planner.loaders.histogram import Buckets
-from planner.schema.exporter import Exporter, WireSeries
+from planner.schema.exporter import Exporter, WireSeries, plain
 from planner.schema.readings import Series
 
 Group = tuple[tuple[str, str], ...]
@@ -26,17 +26,26 @@ class Board:
             if one.value not in exporter.blanks:
                 by_name.setdefault(one.name, []).append(one)
         self._series: dict[str, list[Series]] = {}
+        self._names: dict[str, str] = {}
         for key, wire in exporter.series.items():
             for names in exporter.wire_names(key):
                 there = [one for name in names for one in by_name.get(name, ())]
                 if there:
                     self._series[key] = [_scaled(one, wire) for one in there if _counts(one, wire)]
+                    self._names[key] = names[0]
                     break
 
     @property
     def found(self) -> bool:
         """Something of the exporter is there."""
         return bool(self._series)
+
+    def old_names(self) -> Iterator[tuple[str, str]]:
+        """Names that later versions replaced, and the version that did."""
+        for key, name in self._names.items():
+            for old, version in self.exporter.series[key].renamed.items():
+                if name.endswith(plain(":" + old).removesuffix("_total")):
+                    yield self.exporter.prefix + old, version
 
     def has(self, key: str) -> bool:
         """Some series of this key is there."""

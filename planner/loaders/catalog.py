@@ -29,7 +29,7 @@ from planner.schema.catalog import (
 )
 from planner.schema.catalog_index import FOLDERS, Catalog, folded
 
-OTHER_FOLDERS = frozenset({"debugger", "knobs", "metrics", "options", "planning", "platforms"})
+OTHER_FOLDERS = frozenset({"debugger", "knobs", "logs", "metrics", "options", "planning", "platforms"})
 """Folders of the catalog that another loader reads."""
 _KIND_FOLDERS = {str(noun.model_fields["kind"].default): folder for folder, noun in FOLDERS.items()}
 """What an entry says that it is -> its folder."""

@@ -9,14 +9,18 @@ Limits: ``MAX_BYTES`` for one page, ``MAX_LINE`` characters for one line, ``MAX_
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO, cast
 
 from prometheus_client import Metric
 from prometheus_client.parser import text_fd_to_metric_families as parse_text
 
 from planner.errors import Fault, InputError, input_error
+from planner.loaders.files import opened
 from planner.loaders.places import short
 from planner.schema.exporter import plain
 from planner.schema.readings import Sample
@@ -29,6 +33,9 @@ MAX_OTHERS = 5
 EXPECTED = 'metrics as text: name{label="value"} number'
 BORN = ("process_start_time_seconds", "_created")
 """Names, or ends of names, that say since when counters count."""
+
+_HEAD_BYTES = 8192
+_SAMPLE = re.compile(r"#|[A-Za-z_:][\w:]*(\{.*\})?\s+[-+]?(\d[\d.eE+-]*|NaN|Inf)(\s+\d+)?\s*$", re.I)
 
 _PARSER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
@@ -89,6 +96,19 @@ def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: b
     if not count:
         raise input_error(name, "", "no metric" if text.strip() else "an empty page", EXPECTED)
     return Page(name, tuple(samples.values()), tuple(born), count, tuple(others))
+
+
+def looks_like_metrics(path: Path) -> bool:
+    """Whether a file begins as a page of metrics.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
+    with opened(path, sys.maxsize, EXPECTED) as file:
+        head = (file.read(_HEAD_BYTES) or b"").decode("utf-8", "replace")
+    lines = [line for line in head.splitlines()[:-1] if line.strip()] or head.splitlines()
+    typed = any(line.startswith("# TYPE ") for line in lines)
+    return typed or (bool(lines) and all(_SAMPLE.match(line) for line in lines))
 
 
 def check_size(size: int, name: str) -> None:

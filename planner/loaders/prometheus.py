@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from string import Template
 from typing import Any
 
@@ -31,9 +32,15 @@ _PATH = "/api/v1/query"
 
 
 def query_series(
-    opened: httpx.Client, url: str, names: MetricNames, *, range_s: int, selector: Selector
+    opened: httpx.Client,
+    url: str,
+    names: MetricNames,
+    *,
+    range_s: int,
+    selector: Selector,
+    at_s: float | None = None,
 ) -> tuple[tuple[Series, ...], tuple[Note, ...]]:
-    """All series of known exporters over the range that ends now, with notes on questions that failed.
+    """All series of known exporters over one range, with notes on questions that failed.
 
     Args:
         opened: A client, with its authorization.
@@ -41,11 +48,15 @@ def query_series(
         names: The exporters and the questions.
         range_s: Length of the window.
         selector: Which series to look at.
+        at_s: End of the window, in seconds since 1970; None: now.
 
     Raises:
         InputError: the first question, after the names, got no answer: no server, no Prometheus, no access.
     """
-    server = _Server(opened, url.rstrip("/").removesuffix(_PATH), names, selector, range_s)
+    if not selector.text:
+        own = tuple(exporter for exporter in names.exporters if not exporter.everywhere)
+        names = replace(names, exporters=own)
+    server = _Server(opened, url.rstrip("/").removesuffix(_PATH), names, selector, range_s, at_s)
     series: list[Series] = []
     notes: list[Note] = []
     wanted = _questions(names)
@@ -91,13 +102,20 @@ class _Server:
     """A Prometheus server that is asked several questions."""
 
     def __init__(
-        self, opened: httpx.Client, url: str, names: MetricNames, selector: Selector, range_s: int
+        self,
+        opened: httpx.Client,
+        url: str,
+        names: MetricNames,
+        selector: Selector,
+        range_s: int,
+        at_s: float | None = None,
     ) -> None:
         self._opened = opened
         self._url = url + _PATH
         self._names = names
         self._selector = f",{selector.text}" if selector.text else ""
         self._range_s = range_s
+        self._at = {} if at_s is None else {"time": f"{at_s:.3f}"}
         self.end = time.monotonic() + TOTAL_S
 
     def present(self) -> list[str]:
@@ -124,7 +142,7 @@ class _Server:
         left = self.end - time.monotonic()
         if left <= 0:
             raise input_error(http.without_password(self._url), "", "no time left", EXPECTED)
-        form = {"query": Template(template).substitute(words)}
+        form = {"query": Template(template).substitute(words), **self._at}
         answer = http.fetch(
             self._opened,
             self._url,
@@ -138,8 +156,8 @@ class _Server:
 
 
 def _pattern(exporter: Exporter) -> str:
-    """The beginning of its names, with a colon or an underscore; nothing in it needs escaping."""
-    return exporter.prefix[:-1] + "[:_]"
+    """The beginnings of its names, with a colon or an underscore; nothing in them needs escaping."""
+    return "|".join(prefix[:-1] + "[:_]" for prefix in (exporter.prefix, *exporter.other_prefixes))
 
 
 def _success(answer: http.Answer, url: str) -> Any:

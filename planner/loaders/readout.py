@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from planner.characters import spelled
 from planner.loaders.board import Board
 from planner.loaders.takes import TAKES, Taken, Taking
 from planner.schema.exporter import Exporter, Rule
@@ -14,6 +15,9 @@ from planner.schema.observation import Observation
 from planner.schema.readings import Note, NoteKind, Reading, Readout, Series
 
 _MODEL = "model_name"
+_ASKED_FOR = frozenset(Observation.__annotations__)
+"""Values whose absence is told; of the many others only what is there."""
+_LONGEST = 200
 _CLOSE = 1e-6
 """Sums of shares may pass 1 by rounding."""
 
@@ -30,15 +34,24 @@ def read_out(exporters: Sequence[Exporter], series: Iterable[Series], notes: Ite
     everything = tuple(series)
     boards = [Board(exporter, everything) for exporter in exporters]
     present = [board for board in boards if board.found]
+    if all(board.exporter.beside for board in present):
+        present = []
     for board in present:
+        for old, version in board.old_names():
+            read.note("sources", f"{old} is a name from before {board.exporter.name} of version {version}")
         for name, rules in board.exporter.readings.items():
             read.take(board, name, rules)
     if not present:
         names = ", ".join(exporter.name for exporter in exporters)
         read.note("missing", f"no series of a known exporter ({names}) is there")
+    engines = {board.exporter.engine for board in present} - {None}
+    if len(engines) == 1 and read.values:
+        read.values["engine"] = engines.pop()
     models = sorted(
         {one.labels[_MODEL] for board in present for one in board.all() if one.labels.get(_MODEL)}
     )
+    if len(models) == 1 and read.values:
+        read.values["model"] = spelled(models[0])[:_LONGEST]
     if len(models) > 1:
         read.note("mixed", f"the models {', '.join(models)} are read as one; choose with a selector")
     return read.out(tuple(board.exporter.id for board in present))
@@ -74,7 +87,7 @@ class _Reading:
                 self.notes += taking.notes
                 return
             reasons += taking.notes
-        if not seen:
+        if not seen and name in _ASKED_FOR:
             wire = " or ".join(dict.fromkeys(board.shown(rule.of[0]) for rule in rules))
             reasons.append(Note("missing", f"no {wire}", name))
         self.notes += reasons

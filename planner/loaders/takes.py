@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.loaders import histogram
@@ -83,7 +83,8 @@ def _ratio(at: Taking) -> Taken:
         at.say("empty", "nothing was counted in the window")
     elif counting:
         _say_lifetime(at)
-    return _over(at.rule.replicas or "mean", ratios)
+    left = {group: 1 - ratio for group, ratio in ratios.items()} if at.rule.complement else ratios
+    return _over(at.rule.replicas or "mean", left)
 
 
 def _quantile(at: Taking) -> Taken:
@@ -109,6 +110,61 @@ def _mean(at: Taking) -> Taken:
     return Reading.exactly(total / count)
 
 
+def _part(at: Taking) -> Taken:
+    """Means of what follows one another over the mean of the whole; the requests behind them may differ."""
+    whole = _mean_of(at, at.rule.to)
+    parts = [_mean_of(at, (key,)) for key in at.rule.of if at.board.has(key)]
+    if not whole or None in parts:
+        at.say("empty", "a histogram of it counted nothing in the window")
+        return None
+    _say_lifetime(at)
+    share = min(1.0, math.fsum(part or 0.0 for part in parts) / whole)
+    return Reading.exactly(1 - share if at.rule.complement else share)
+
+
+def _mean_of(at: Taking, keys: Sequence[str]) -> float | None:
+    totals = [at.board.totals(key) for key in keys]
+    total, count = (math.fsum(one[place] for one in totals) for place in (0, 1))
+    return total / count if count > 0 else None
+
+
+def _spread(at: Taking) -> Taken:
+    replicas = _sums(at, at.rule.of, lambda one: one.value)
+    total = math.fsum(replicas.values())
+    if len(replicas) < 2 or total <= 0:
+        at.say("empty", "there is one replica only" if len(replicas) < 2 else "nothing runs")
+        return None
+    return Reading.exactly(max(replicas.values()) * len(replicas) / total)
+
+
+def _flag(at: Taking) -> Taken:
+    """A counter tells of the window only, not of the life of a server."""
+    series = [one for key in at.rule.of for one in at.board.series(key)]
+    if at.board.exporter.series[at.rule.of[0]].type == "gauge":
+        values = [one.value for one in series if math.isfinite(one.value)]
+    else:
+        values = [one.increase for one in series if one.increase is not None and not one.lifetime]
+        if not values and any(one.increase for one in series):
+            at.say("lifetime", "whether it rises needs two samples")
+            return None
+        values = values or [0.0]
+    return any(value > 0 for value in values) if values else None
+
+
+def _ever(at: Taking) -> Taken:
+    return any(one.value > 0 or (one.increase or 0) > 0 for one in at.board.series(at.rule.of[0])) or None
+
+
+def _bits(at: Taking) -> Taken:
+    values = [
+        int(one.value) for key in at.rule.of for one in at.board.series(key) if math.isfinite(one.value)
+    ]
+    if not values:
+        return None
+    found = (word for bit, word in at.rule.words.items() if any(value & int(bit) for value in values))
+    return next(found, "none")
+
+
 def _idle(at: Taking) -> Taken:
     replicas = _sums(at, at.rule.of, lambda one: one.value)
     if len(replicas) < 2:
@@ -119,11 +175,21 @@ def _idle(at: Taking) -> Taken:
 
 def _label(at: Taking) -> Taken:
     written = {one.labels.get(at.rule.label or "", "") for one in at.board.series(at.rule.of[0])} - {""}
-    meant = {at.rule.words.get(word) if at.rule.words else word for word in written}
+    meant: set[str | bool | None] = {at.rule.words.get(word) if at.rule.words else word for word in written}
+    if at.rule.times is not None:
+        meant = set(_products(at, at.rule.times))
     if len(meant) > 1:
         at.say("mixed", f"replicas differ: {', '.join(sorted(written))}")
         return None
     return next(iter(meant), None)
+
+
+def _products(at: Taking, other: str) -> Iterator[str]:
+    """The label times another one, of each series where both are numbers."""
+    for one in at.board.series(at.rule.of[0]):
+        first, second = one.labels.get(at.rule.label or "", ""), one.labels.get(other, "")
+        if first.isdecimal() and second.isdecimal():
+            yield str(int(first) * int(second))
 
 
 def _say_lifetime(at: Taking) -> None:
@@ -155,7 +221,8 @@ def _over(replicas: Replicas | None, values: Mapping[Group, float]) -> Reading |
     if not values:
         return None
     total = math.fsum(values.values())
-    number = {"sum": total, "max": max(values.values())}.get(replicas or "mean", total / len(values))
+    ends = {"sum": total, "max": max(values.values()), "min": min(values.values())}
+    number = ends.get(replicas or "mean", total / len(values))
     return Reading.exactly(number)
 
 
@@ -167,6 +234,11 @@ TAKES: Mapping[Take, Callable[[Taking], Taken]] = {
     "ratio": _ratio,
     "quantile": _quantile,
     "mean": _mean,
+    "part": _part,
     "idle": _idle,
+    "spread": _spread,
     "label": _label,
+    "flag": _flag,
+    "ever": _ever,
+    "bits": _bits,
 }

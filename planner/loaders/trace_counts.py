@@ -16,6 +16,8 @@ MOST_KEPT = 2_000_000
 """Requests that are kept one by one: 48 MB."""
 MOST_HASHES = 5_000_000
 """Blocks that the prefix cache of the count remembers."""
+MOST_BLOCKS = 20_000_000
+"""Ids of blocks that are kept where they are asked for: 160 MB."""
 MOST_SPAN_S = 400 * 86_400.0
 
 
@@ -63,8 +65,9 @@ def counted(arrival_s: np.ndarray[Any, np.dtype[np.float64]]) -> TraceCounts:
 class Gathering:
     """The requests of one file, added in the order of the file."""
 
-    def __init__(self, where: str, timed: bool) -> None:
-        """``where``: the file, for messages; ``timed``: its rows have times."""
+    def __init__(self, where: str, timed: bool, keeps_blocks: bool = False) -> None:
+        """``where``: the file, for messages; ``timed``: its rows have times; ``keeps_blocks``: of prompts."""
+        self._blocks = _Kept() if keeps_blocks else None
         self._where, self._timed = where, timed
         self._times, self._inputs, self._outputs = array("d"), array("q"), array("q")
         self._stride, self._phase = 1, 0
@@ -85,6 +88,8 @@ class Gathering:
         self._late += time_s < self._last_s
         self._last_s = max(self._last_s, time_s)
         self._hashes.add(hashes)
+        if self._blocks is not None:
+            self._blocks.add(hashes)
         if self._stride > 1:
             self._pending.append(time_s)
             if len(self._pending) >= MOST_KEPT // 2:
@@ -151,8 +156,11 @@ class Gathering:
                 "a trace of at most 400 days",
                 "times in another unit (time_ms, time_us)",
             )
+        blocks, size = None, 0
+        if self._blocks is not None and self._stride == 1:
+            blocks, size = self._blocks.by_request(order, inputs)
         return TraceLengths(
-            arrival_s - arrival_s[0], inputs[order], outputs[order], counts, share, tuple(notes)
+            arrival_s - arrival_s[0], inputs[order], outputs[order], counts, share, tuple(notes), blocks, size
         )
 
 
@@ -175,3 +183,29 @@ class _Prefixes:
     @property
     def share(self) -> float | None:
         return self._found / self._blocks if self._blocks else None
+
+
+class _Kept:
+    """Blocks of every prompt as small numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._flat, self._ends = array("l"), array("q", [0])
+
+    def add(self, hashes: Sequence[Any]) -> None:
+        if len(self._flat) <= MOST_BLOCKS:
+            self._flat.extend([self._numbers.setdefault(one, len(self._numbers)) for one in hashes])
+        self._ends.append(len(self._flat))
+
+    def by_request(
+        self, order: np.ndarray[Any, np.dtype[np.int64]], inputs: np.ndarray[Any, np.dtype[np.int64]]
+    ) -> tuple[tuple[tuple[int, ...], ...] | None, int]:
+        """In the order of arrivals, with the tokens of a block; nothing where there are none, or too many."""
+        if not self._flat or len(self._flat) > MOST_BLOCKS:
+            return None, 0
+        ends = np.array(self._ends)
+        counts = np.diff(ends)
+        # A prompt of c blocks has at most c times the tokens of one, and some prompt fills its last block.
+        size = int(np.ceil((inputs[counts > 0] / counts[counts > 0]).max()))
+        flat = self._flat.tolist()
+        return tuple(tuple(flat[ends[one] : ends[one + 1]]) for one in order.tolist()), size

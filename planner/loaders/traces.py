@@ -56,7 +56,7 @@ def _kept(path: Path, columns: TraceColumns | None, _changed_ns: int, _size: int
     return read_trace(path, columns)
 
 
-def read_trace(path: Path, columns: TraceColumns | None = None) -> TraceLengths:
+def read_trace(path: Path, columns: TraceColumns | None = None, keeps_blocks: bool = False) -> TraceLengths:
     """The requests of a trace file, by arrival.
 
     Read line by line; of more than two million requests the lengths of every n-th are kept, and arrivals are
@@ -65,6 +65,7 @@ def read_trace(path: Path, columns: TraceColumns | None = None) -> TraceLengths:
     Args:
         path: the file.
         columns: names of its columns; None: those of a known layout.
+        keeps_blocks: keep the ids of the blocks of every prompt too.
 
     Raises:
         InputError: a file that cannot be read, of an unknown layout, with bad rows (the first
@@ -75,12 +76,13 @@ def read_trace(path: Path, columns: TraceColumns | None = None) -> TraceLengths:
         number, first = next(((n, line) for n, line in lines if line.strip()), (1, ""))
         if first.lstrip()[:1] == "{":
             layout = MOONCAKE if columns is None else mapped(columns)
-            return _gather(path, layout, _json_rows(path, layout, chain([(number, first)], lines), columns))
+            rows = _json_rows(path, layout, chain([(number, first)], lines), columns)
+            return _gather(path, layout, rows, keeps_blocks)
         names = [name.strip() for name in _cells(first)]
         layouts = CSV_LAYOUTS if columns is None else (mapped(columns),)
         for layout in layouts:
             if layout.columns <= set(names):
-                return _gather(path, layout, _csv_rows(lines, names, layout))
+                return _gather(path, layout, _csv_rows(lines, names, layout), keeps_blocks)
     where = f"{path}:{number}"
     if columns is not None:
         missing = sorted(layouts[0].columns - set(names))
@@ -184,9 +186,9 @@ def _inside(row: Mapping[str, Any], key: str | None) -> Any:
     return value
 
 
-def _gather(path: Path, layout: Layout, rows: Iterator[Row]) -> TraceLengths:
+def _gather(path: Path, layout: Layout, rows: Iterator[Row], keeps_blocks: bool) -> TraceLengths:
     faults: list[Fault] = []
-    found = Gathering(str(path), layout.time is not None)
+    found = Gathering(str(path), layout.time is not None, keeps_blocks)
     for line, time, first, second, hashes in rows:
         try:
             time_s = 0.0 if layout.time is None else _time(layout, time)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planner.errors import Fault, InputError, nearest
 from planner.loaders.model_names import model_fault
+from planner.loaders.named_files import roots
 from planner.schema.catalog import Accelerator, Engine, NumberFormat
 from planner.schema.catalog_index import Catalog
 
@@ -22,7 +23,8 @@ class Names:
 
     def model(self, name: str) -> None:
         """The model of ``--model``: a name of the catalog or the hub, or a place with a config.json."""
-        fault = None if _exists(name) else model_fault(name, self.catalog, Path())
+        inside = roots(Path())
+        fault = None if not inside and _exists(name) else model_fault(name, self.catalog, Path(), inside)
         if fault is not None:
             self.faults.append(Fault(self.where, "--model", *fault))
 

@@ -6,6 +6,7 @@ import heapq
 import math
 from collections import deque
 
+from planner.replay.prefix_blocks import PrefixBlocks
 from planner.replay.run_state import RunState
 from planner.replay.worker import Worker
 
@@ -14,8 +15,8 @@ class Holdings:
     """Requests of one replica and the bytes that they take; room is counted exactly where it is short."""
 
     __slots__ = (
-        "begins_s", "begun", "ends", "held", "joined", "left", "only_prompts", "preemptions", "prefilling",
-        "queue", "reserved", "room", "run", "step", "taken", "waiting", "worker",
+        "begins_s", "begun", "cache", "ends", "held", "joined", "left", "only_prompts", "preemptions",
+        "prefilling", "queue", "reserved", "room", "run", "step", "taken", "waiting", "worker",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +52,8 @@ class Holdings:
         self.begins_s = 0.0
         """When what is in progress began."""
         self.preemptions = 0
+        self.cache = PrefixBlocks() if run.requests.blocks is not None else None
+        """Blocks of prompts that may be found again, in what running requests leave of the room."""
 
     def used_bytes(self, more_steps: int = 0) -> float:
         """Bytes of the cache that are taken, after so many more steps; exact."""
@@ -143,6 +146,34 @@ class Holdings:
         need = self.need_bytes(index)
         return self.most_bytes(0) + need <= self.room or self.used_bytes() + need <= self.room
 
+    def uncached(self, index: int) -> int:
+        """Prompt tokens of a request that have to be computed now."""
+        requests = self.run.requests
+        if self.cache is None or requests.blocks is None:
+            return requests.computed[index]
+        found = self.cache.found(requests.blocks[index]) * requests.block_tokens
+        left = max(requests.prompt[index] - found, 1)
+        self.run.computed[index] = left
+        return left
+
+    def remember(self, index: int) -> None:
+        """The prompt of a request was computed: its blocks are held as far as there is room."""
+        requests = self.run.requests
+        if self.cache is not None and requests.blocks is not None:
+            self.cache.use(requests.blocks[index], self._room_blocks())
+
+    def make_room(self) -> None:
+        """Running requests take the place of blocks that nobody reads."""
+        if self.cache is not None:
+            self.cache.shrink(self._room_blocks())
+
+    def _room_blocks(self) -> float:
+        kv, tokens = self.worker.kv, self.run.requests.block_tokens
+        if not kv.block_bytes:
+            return math.inf
+        free = max(kv.room_bytes - self.most_bytes(0), 0.0)
+        return free / (kv.block_bytes * tokens / kv.block_tokens)
+
     def dropped(self) -> list[int]:
         """Every request that was here, with nothing of what it had written."""
         lost = [*self.begun, *self.prefilling, *self.waiting]
@@ -150,6 +181,8 @@ class Holdings:
             self.run.written.pop(index, None)
             self.run.stalled_s.pop(index, None)
             self.run.handed.discard(index)
+        if self.cache is not None:
+            self.cache.clear()
         self.waiting.clear()
         self.prefilling, self.joined = [], []
         self.left, self.taken, self.begun = {}, {}, {}

@@ -101,7 +101,7 @@ def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Ob
         else:
             good &= values <= limit
     period_s = max(min(plan.until_s, run.ended_s) - plan.since_s, 1e-9)
-    computed, prompts = np.array(requests.computed)[kept], np.array(requests.prompt)[kept]
+    computed, prompts = np.array(state.computed)[kept], np.array(requests.prompt)[kept]
     return Observed(
         arrival_s=arrival[kept],
         ttft_s=ttft,

@@ -12,6 +12,9 @@ from planner.replay.run_state import RunState
 from planner.replay.worker import Worker
 from planner.schema.routing import RoutingPolicy
 
+AFFINITY = 2.0
+"""A whole prompt found against a replica's load over the largest: what a router by prefixes weighs."""
+
 
 @dataclass(frozen=True, slots=True)
 class PoolPlan:
@@ -68,15 +71,30 @@ class Pool:
         self.links_s = [0.0] * plan.replicas
         """When the links of each are free."""
         self._choose = router(plan.policy, random)
+        self._by_blocks = run.requests.blocks if plan.policy == "cache-aware" else None
 
     @property
     def works(self) -> bool:
         """Some replica takes requests."""
         return min(self.loads) < GONE
 
-    def chosen(self) -> int:
+    def chosen(self, index: int) -> int:
         """The replica that the router sends a request to."""
+        if self._by_blocks is not None and self._by_blocks[index]:
+            return self._with_most_blocks(self._by_blocks[index])
         return self._choose(self.loads)
+
+    def _with_most_blocks(self, blocks: tuple[int, ...]) -> int:
+        """The best of what caches hold of a prompt and of how busy replicas are."""
+        most = max([load for load in self.loads if load < GONE], default=1) or 1
+        best, score = 0, -IDLE
+        for place, (replica, load) in enumerate(zip(self.replicas, self.loads, strict=True)):
+            if load >= GONE or replica.cache is None:
+                continue
+            own = AFFINITY * replica.cache.found(blocks) / len(blocks) - load / most
+            if own > score:
+                best, score = place, own
+        return best
 
     def waiting_at(self, now_s: float) -> int | None:
         """Of a shared queue, the replica that looks at it first."""

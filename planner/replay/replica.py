@@ -108,6 +108,7 @@ class Replica(Holdings):
         """Start what comes next: a step with prompts, steps up to the next end of an answer, or nothing."""
         if self.queue or self.waiting:
             self._admit()
+            self.make_room()
         self.begins_s = now_s
         self.version += 1
         self.chunks = []
@@ -226,6 +227,7 @@ class Replica(Holdings):
         written = run.written.pop(index, 0)
         if not worker.reserves_answer or self.only_prompts:
             self.reserved -= self.taken.pop(index)
+        self.remember(index)
         if self.only_prompts:
             over.append(index)
             return
@@ -280,7 +282,7 @@ class Replica(Holdings):
             need = self.need_bytes(index)
             self.taken[index] = need
             self.reserved += need
-            left = run.requests.computed[index] + run.written.get(index, 0)
+            left = self.uncached(index) + run.written.get(index, 0)
             self.left[index] = left
             self.prefilling.append(index)
             budget -= left

@@ -19,6 +19,9 @@ class Requests:
     """Of the prompt, the tokens that no cache has: at least one."""
     wait_s: list[float] | None = None
     """Before a request reaches an engine, for KV that is fetched from outside the GPU; None: nothing."""
+    blocks: tuple[tuple[int, ...], ...] | None = None
+    """Of each prompt the numbers of its blocks: caches find equal leading ones; None: `computed` says it."""
+    block_tokens: int = 1
 
     def __len__(self) -> int:
         """Number of requests."""

@@ -15,7 +15,7 @@ Choose = Callable[[Sequence[int]], int]
 
 
 def router(policy: RoutingPolicy, random: Random) -> Choose:
-    """The rule of a policy; a router with a view of the cache goes to the least loaded replica here.
+    """The rule of a policy; without blocks of prompts `cache-aware` goes to the least loaded replica.
 
     Requests of a shared queue are sent nowhere: replicas take them.
     """

@@ -28,6 +28,8 @@ class RunState:
     """Tokens that requests had written when they were set back."""
     stalled_s: dict[int, float] = field(default_factory=dict)
     """Last token of those requests."""
+    computed: list[int] = field(default_factory=list)
+    """Prompt tokens that were computed."""
     handed: set[int] = field(default_factory=set)
     """Requests whose KV cache has come from a prefill worker."""
     gaps: Gaps = field(default_factory=Gaps)
@@ -35,6 +37,7 @@ class RunState:
     def __post_init__(self) -> None:
         """Nothing has happened yet."""
         count = len(self.requests)
+        self.computed = list(self.requests.computed)
         self.first_s, self.last_s = [NOT_YET] * count, [NOT_YET] * count
 
     def counts(self, now_s: float) -> bool:

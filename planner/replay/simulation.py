@@ -194,7 +194,7 @@ class _Run:
             if place is not None and pool.replicas[place].look(now):
                 self._note(number, place)
             return
-        self._send(number, pool.chosen(), index, now)
+        self._send(number, pool.chosen(index), index, now)
 
     def _fits_back(self, index: int) -> bool:
         requests = self.plan.requests
@@ -248,7 +248,7 @@ class _Run:
             self.stuck.append(index)
             return
         receiver = self.pools[back]
-        to = receiver.chosen()
+        to = receiver.chosen(index)
         receiver.loads[to] += 1
         self.receivers[index], self.replica_of[index] = back, to
         sender = self.pools[number]

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
+from planner.report import baseline_text
 from planner.report.effect_text import expectation, predicted
 from planner.report.parts import bullets, pairs, section, table
 from planner.schema.debugger_words import LAYERS
@@ -20,12 +21,14 @@ _ROLES = {
     "supports": "supports it",
     "against": "speaks against it",
 }
-_OPERATORS = {"==": "is", "!=": "is not", ">=": "≥", "<=": "≤", "in": "is one of", "not-in": "is none of"}
+OPERATORS = {"==": "is", "!=": "is not", ">=": "≥", "<=": "≤", "in": "is one of", "not-in": "is none of"}
 
 
 def view(diagnosis: Diagnosis) -> RenderableType:
-    """The whole page."""
-    parts: list[RenderableType] = [Text(_headline(diagnosis), style="bold")]
+    """The whole page, below its first screen."""
+    parts: list[RenderableType] = []
+    if diagnosis.baseline is not None:
+        parts.append(baseline_text.view(diagnosis.baseline, None))
     if diagnosis.plan is not None:
         parts.append(Text(_held_against(diagnosis.plan)))
     for number, finding in enumerate(diagnosis.findings, start=1):
@@ -35,6 +38,9 @@ def view(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.open:
         rows = [[one.layer, one.title, ", ".join(one.unknown)] for one in diagnosis.open]
         parts.append(section("Not decided", table(["layer", "cause", "unknown"], rows)))
+    if diagnosis.excluded:
+        rows = [[one.layer, one.title] for one in diagnosis.excluded]
+        parts.append(section("Excluded", table(["layer", "cause"], rows)))
     if diagnosis.unjudged:
         words = "Nothing was observed that would show: " + ", ".join(diagnosis.unjudged) + "."
         parts.append(section("Not looked at", Text(words)))
@@ -60,19 +66,13 @@ def _notes(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"{kind}, {of}: {text}" if of else f"{kind}: {text}"
 
 
-def _headline(diagnosis: Diagnosis) -> str:
-    if diagnosis.findings:
-        first = diagnosis.findings[0]
-        more = len(diagnosis.findings) - 1
-        others = f", and {numbers.count(more, 'other finding')}" if more else ""
-        return f"{first.layer} {LAYERS[first.layer].title}: {first.title}{others}"
-    if diagnosis.symptoms:
-        return f"No cause found for: {', '.join(diagnosis.symptoms)}"
-    return "No finding: nothing that was observed is out of bounds"
-
-
 def _finding(number: int, finding: Finding) -> RenderableType:
     facts = [
+        *(
+            [("possible", f"not shown; to decide look at {', '.join(finding.look_at)}")]
+            if finding.look_at
+            else []
+        ),
         ("layer", f"{finding.layer} {LAYERS[finding.layer].title}: {LAYERS[finding.layer].authority}"),
         ("cause", finding.cause),
         ("why", finding.because),
@@ -80,6 +80,7 @@ def _finding(number: int, finding: Finding) -> RenderableType:
         ("rule", f"{finding.rule}, from symptom {finding.symptom}"),
         ("source", _source(finding)),
     ]
+    facts += [("or", one) for one in finding.alternatives]
     if finding.disagreement:
         facts.append(("sources", finding.disagreement))
     after = [("next", ", ".join(finding.next))] if finding.next else []
@@ -96,6 +97,11 @@ def _finding(number: int, finding: Finding) -> RenderableType:
         *([section("Predicted on the fleet of the plan", pairs(priced))] if priced else []),
         pairs(after),
     )
+
+
+def _possible(finding: Finding) -> Iterator[tuple[str, str]]:
+    if finding.look_at:
+        yield "possible", f"not shown; to decide look at {', '.join(finding.look_at)}"
 
 
 def _rank(ranking: Ranking) -> str:
@@ -122,7 +128,7 @@ def _evidence(one: EvidenceSeen) -> list[str]:
         right += f" (the plan: {words(one.planned, unit)})"
     elif one.basis != "value":
         right += f" ({one.basis})"
-    return [one.metric, value, _OPERATORS.get(one.op, one.op), right, _ROLES[one.role]]
+    return [one.metric, value, OPERATORS.get(one.op, one.op), right, _ROLES[one.role]]
 
 
 def _action(place: int, one: ActionAdvised) -> list[str]:

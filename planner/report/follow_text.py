@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.report import diagnosis_text
+from planner.report import diagnosis_brief
 from planner.report.diagnosis_text import words
 from planner.report.parts import pairs, section
 from planner.schema.diagnosis import Move, Step, Steps, Turned
@@ -30,7 +30,7 @@ def page(number: int, step: Step) -> RenderableType:
     """One sample: what moved, and the diagnosis."""
     moved = [section("What moved", pairs(_move(step.move)))] if step.move is not None else []
     title = Text(f"Sample {number}: {step.source}", style="bold")
-    return Group(title, *moved, Text(), diagnosis_text.view(step.diagnosis), Text())
+    return Group(title, *moved, Text(), diagnosis_brief.view(step.diagnosis), Text())
 
 
 def _move(move: Move) -> list[tuple[str, str]]:

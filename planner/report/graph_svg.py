@@ -15,10 +15,10 @@ from planner.report.graph_colors import LAYER_FILL, SEVERITY_FILL, layer_title
 from planner.schema.debugger_words import LAYERS, SEVERITIES
 from planner.schema.decision_graph import DecisionGraph, Node
 
-WIDTH, TOP, ROW, GAP = 1290, 92, 34, 26
-SYMPTOM_X, SYMPTOM_W = 24, 400
-CAUSE_X, CAUSE_W = 570, 400
-KNOB_X, KNOB_W = 1110, 156
+WIDTH, TOP, ROW, GAP = 1484, 92, 34, 26
+SYMPTOM_X, SYMPTOM_W = 24, 490
+CAUSE_X, CAUSE_W = 664, 490
+KNOB_X, KNOB_W = 1290, 170
 BOX_H = 26
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
 _INK = "#1f2a33"
@@ -157,7 +157,7 @@ def _box(box: _Box) -> str:
 
 
 def _shortened(words: str, width: float) -> str:
-    most = int((width - 20) / 6.3)  # of Helvetica at 13, on average
+    most = int((width - 20) / 7.6)  # the widest average letter of a sans-serif font at 13
     return words if len(words) <= most else words[: most - 1].rstrip() + "…"
 
 

@@ -59,6 +59,8 @@ def _front_panel(plans: Sequence[Plan], first: str, axis: str, middle: int | Non
 def _axis(name: str) -> str:
     unit = UNITS.get(name, "")
     words = name.replace("_", " ")
+    if words.lower() == unit.lower():
+        return unit
     return f"{words}, {unit}" if unit else words
 
 

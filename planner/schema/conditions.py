@@ -43,10 +43,17 @@ class Threshold(Noun):
     low: Annotated[Exact, Field(gt=0)] | None = None
     """The lowest value that somebody sensible would take."""
     high: Annotated[Exact, Field(gt=0)] | None = None
+    of: str | None = None
+    """Where this metric is known (a prediction for this hardware), ``times`` it replaces the value."""
+    times: Annotated[Exact, Field(gt=0)] | None = None
     source: Reference | tuple[Reference, ...]
 
     @model_validator(mode="after")
     def _in_range(self) -> Threshold:
+        if (self.of is None) != (self.times is None):
+            raise refused("one of of and times", "both, or none")
+        if self.of is not None and declared(self.of).kind != "number":
+            raise refused(f"of: {self.of}", "a metric that is a number")
         if not (self.low or self.value) <= self.value <= (self.high or self.value):
             raise refused(f"{self.value} outside {self.low} to {self.high}", "a value within low and high")
         return self

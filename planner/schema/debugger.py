@@ -24,12 +24,14 @@ class Symptom(Noun):
     title: Text
     severity: Severity
     when: Condition
+    unless: Condition | None = None
+    """Where this surely holds, it is a fact and no symptom."""
     thresholds: dict[str, Threshold] = {}
     source: Reference | tuple[Reference, ...]
 
     @model_validator(mode="after")
     def _thresholds_meet(self) -> Symptom:
-        check_thresholds(self.thresholds, (self.when,))
+        check_thresholds(self.thresholds, (self.when, *((self.unless,) if self.unless else ())))
         return self
 
 
@@ -56,6 +58,8 @@ class Action(Noun):
     direction: Direction
     to: Annotated[bool, Field(strict=True)] | str | Target | None = None
     """The value to set, where there is one."""
+    flags: dict[str, str] = {}
+    """Engine id -> the option as it is written, where it is more than the name of the knob's."""
     expect: Text
     """What should be seen afterwards."""
     cost: Cost
@@ -63,11 +67,25 @@ class Action(Noun):
     """Answers stay what they were, and no request gets slower or is refused that was served before."""
     unless: Condition | None = None
     """Do not offer it where this surely holds, for example because it is done already."""
+    only_when: Condition | None = None
+    """Offer it only where this surely holds: what must be known before it is turned."""
 
     @property
     def place(self) -> tuple[int, bool]:
         """Its place in a rule: the cheap before the dear, and of equals the safe ones first."""
         return COSTS.index(self.cost), not self.safe
+
+
+class Hint(Noun):
+    """Partial evidence: the cause is possible, and what would decide was not observed."""
+
+    when: Condition
+    unless: Condition | None = None
+    """Where this surely holds, the hint counts for nothing."""
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Both parts."""
+        return (self.when, *((self.unless,) if self.unless else ()))
 
 
 class Stop(Noun):
@@ -94,6 +112,8 @@ class DebuggerRule(Noun):
     when: Condition
     unless: Condition | None = None
     """What would rule the cause out. Where it is unknown the finding stands, one step lower."""
+    possible: tuple[Hint, ...] = ()
+    """While ``when`` is unknown: what makes the cause possible. Such a finding is suggestive and in doubt."""
     strength: Strength
     supports: tuple[Condition, ...] = ()
     """Each one that holds moves the finding one step up."""
@@ -104,6 +124,8 @@ class DebuggerRule(Noun):
     cause: Text
     because: Text
     """Why the evidence means this cause."""
+    alternatives: tuple[Text, ...] = ()
+    """Other causes that look the same and have no rule, each with what would tell it apart."""
     then: Annotated[tuple[Action, ...], Field(min_length=1)]
     """In the order of the manuals: cheapest and safest first."""
     next: tuple[Id, ...] = ()
@@ -116,8 +138,9 @@ class DebuggerRule(Noun):
 
     @model_validator(mode="after")
     def _thresholds_meet(self) -> DebuggerRule:
-        conditions = (*self.evidence(), *self.supports, *self.against)
-        guards = (one.unless for one in self.then if one.unless)
+        hints = (part for hint in self.possible for part in hint.conditions())
+        conditions = (*self.evidence(), *hints, *self.supports, *self.against)
+        guards = (part for one in self.then for part in (one.unless, one.only_when) if part)
         factors = frozenset(
             one.to.times for one in self.then if isinstance(one.to, Target) and one.to.times is not None
         )

@@ -37,12 +37,22 @@ Knob = Literal[
     "routing", "max_input_tokens", "max_output_tokens", "admission", "speculative", "gpu", "context_limit",
     "adapters_max", "eviction_policy", "disaggregation", "expert_capacity", "artifact_storage", "scaling",
     "batching", "host_allocator", "session_state", "image_version", "pd_ratio",
+    "cuda_graphs", "token_budget", "memory_share", "block_size", "scheduler_policy", "kernels",
+    "weights_loader", "all_reduce", "collectives", "host_cpu", "request_logging", "connections",
+    "load_generator", "grammar", "sampling", "prompt_order", "offload", "pp", "clocks", "node",
+    "retries", "tenant_limits",
 ]  # fmt: skip
 """What an action turns, in engine-neutral words."""
 
 Severity = Literal["failure", "degraded", "warning", "waste"]
 """How bad a symptom is: it breaks, it is slow, it will break, it costs too much. The worst comes first."""
 SEVERITIES: tuple[Severity, ...] = ("failure", "degraded", "warning", "waste")
+
+State = Literal["healthy", "unknown", "warning", "degraded", "down"]
+"""What a diagnosis says about the whole deployment, the best first."""
+STATES: Mapping[Severity, State] = {
+    "failure": "down", "degraded": "degraded", "warning": "warning", "waste": "warning",
+}  # fmt: skip
 
 Strength = Literal["suggestive", "strong", "conclusive"]
 """How surely ``when`` alone points at the cause: one of several, the usual one, nothing else does this."""

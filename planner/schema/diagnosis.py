@@ -8,8 +8,9 @@ from pydantic import Field
 
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
+from planner.schema.baseline import Baseline
 from planner.schema.conditions import Reference
-from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, Strength
+from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, State, Strength
 
 Shown = bool | int | float | str | tuple[str, ...]
 """A value as documents show it: of a number the best estimate; without a limit it is ``unlimited``."""
@@ -83,6 +84,12 @@ class ActionAdvised(Noun):
     safe: bool
     flags: dict[str, str] = {}
     """Engine id -> the option that is this knob."""
+    commands: dict[str, str] = {}
+    """Engine id -> the option with its value, as it is written."""
+    command: str | None = None
+    """For the engine that was observed: the option with its value, as it is written."""
+    undo: str | None = None
+    """What takes it back."""
 
 
 class Ranking(Noun):
@@ -95,6 +102,8 @@ class Ranking(Noun):
     """Pieces of contrary evidence that hold."""
     in_doubt: bool
     """What would rule it out was not observed."""
+    possible: bool = False
+    """Partial evidence only: what would decide was not observed."""
     severity: Severity
     explained_by: tuple[str, ...] = ()
     """Findings of which this one is a consequence."""
@@ -109,6 +118,10 @@ class Finding(Noun):
     symptom: str
     cause: str
     because: str
+    alternatives: tuple[str, ...] = ()
+    """Other causes that look the same, each with what would tell it apart."""
+    look_at: tuple[str, ...] = ()
+    """Of a possible cause: the metrics that would decide."""
     evidence: tuple[EvidenceSeen, ...]
     actions: tuple[ActionAdvised, ...]
     path: tuple[str, ...]
@@ -132,11 +145,20 @@ class OpenFinding(Noun):
     """Metrics whose values would settle it."""
 
 
+class Excluded(Noun):
+    """A cause of a symptom seen that the observation rules out."""
+
+    rule: str
+    title: str
+    layer: Layer
+    symptom: str
+
+
 class NoteShown(Noun):
     """What to know about the numbers that were read."""
 
     kind: str
-    """missing, empty, lifetime, bucket, restart, mixed, sources or partial."""
+    """missing, empty, lifetime, bucket, restart, mixed, sources, partial or conflict."""
     text: str
     metric: str = ""
 
@@ -160,18 +182,34 @@ class Diagnosis(Answer):
     ROWS: ClassVar[str] = "findings"
 
     findings: tuple[Finding, ...]
+    severity: State = "unknown"
+    """The worst symptom that is seen; healthy where those that could be judged are not."""
+    judged: tuple[str, ...] = ()
+    """Metrics that were observed and can show that something is wrong."""
+    measures: int = 0
+    """How many such metrics there are."""
     need: tuple[str, ...]
     """Metrics to measure next: the first one decides most."""
     symptoms: tuple[str, ...]
     """Symptoms that are seen, the worst first."""
     open: tuple[OpenFinding, ...]
     """Causes of symptoms seen that could not be decided."""
+    excluded: tuple[Excluded, ...] = ()
+    """Causes of symptoms seen that the observation rules out."""
+    titles: dict[str, str] = {}
+    """Symptom that is seen -> its title."""
+    engine: str | None = None
+    """Id of the engine, where it was observed."""
     unjudged: tuple[str, ...]
     """Symptoms for which nothing was observed."""
     exporters: tuple[str, ...] = ()
-    """Ids of the exporters whose metrics were recognized."""
+    """Ids of the exporters, and of the programs whose logs or commands, that were recognized."""
+    origins: dict[str, str] = {}
+    """Metric -> the source that it was taken from, where there are several."""
     notes: tuple[NoteShown, ...] = ()
     plan: PlanUsed | None = None
+    baseline: Baseline | None = None
+    """What changed against a time before, where one was given."""
 
 
 class Turned(Noun):

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from planner.schema.base import Exact, Noun
+from planner.errors import nearest
+from planner.schema.base import Exact, Noun, refused
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+from planner.schema.observation import Observation
+
+_FIELDS = tuple(name for name in Observation.model_fields if name != "slo")
 
 Vendor = Literal["NVIDIA", "AMD", "Intel", "Google", "AWS"]
 
@@ -25,6 +29,34 @@ class EngineOption(Noun):
     """Where it is a plain value."""
 
 
+class EngineSetting(Noun):
+    """How an observed setting is read from a command line, or from the file that it names."""
+
+    option: str = ""
+    """One of the names of the option."""
+    config: str = ""
+    """Key of the configuration file, with dots."""
+    key: str = ""
+    """Key inside the option's value, which is JSON; with dots."""
+    on: bool | str | None = None
+    """What a switch says that is on; one that is turned off says the opposite of true or false."""
+    present: bool | str | None = None
+    """What any value says."""
+    words: dict[str, bool | str] = {}
+    """Text of the value -> observed value; others say nothing. Without ``words``, ``on`` and ``present`` the
+    value itself counts."""
+    scale: Annotated[float, Field(gt=0)] = 1.0
+    """Factor to the unit of the observation."""
+    absent: bool | int | str | None = None
+    """What a command line without the option says, where that was so in every version."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> EngineSetting:
+        if bool(self.option) == bool(self.config):
+            raise refused("a setting with option and config, or neither", "option or config")
+        return self
+
+
 class EngineOptions(CatalogEntry):
     """The options of one version of an engine."""
 
@@ -38,7 +70,22 @@ class EngineOptions(CatalogEntry):
     config: tuple[str, ...] = ()
     """Keys of its configuration file that exports may write, with dots."""
     options: Annotated[tuple[EngineOption, ...], Field(min_length=1)]
+    earlier: tuple[EngineOption, ...] = ()
+    """Options of other versions, which command lines may still have."""
+    settings: dict[str, tuple[EngineSetting, ...]] = {}
+    """Field of an observation -> where it is read, the first place that says something."""
     source: Source
+
+    @model_validator(mode="after")
+    def _known_settings(self) -> EngineOptions:
+        known = {name for option in (*self.options, *self.earlier) for name in option.names}
+        for name, places in self.settings.items():
+            if name not in Observation.model_fields or name == "slo":
+                raise refused(f'"{name}"', f"a value of the observation: {nearest(name, _FIELDS)}")
+            for one in places:
+                if one.option and one.option not in known:
+                    raise refused(f'the option "{one.option}"', f"an option: {nearest(one.option, [*known])}")
+        return self
 
     @cached_property
     def by_name(self) -> Mapping[str, EngineOption]:

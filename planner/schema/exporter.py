@@ -15,11 +15,16 @@ from planner.schema.catalog_entry import CatalogEntry, Source
 from planner.schema.observation import Observation
 
 SeriesType = Literal["gauge", "counter", "histogram", "info"]
-Take = Literal["value", "growth", "rate", "share", "ratio", "quantile", "mean", "idle", "label"]
+Take = Literal[
+    "value", "growth", "rate", "share", "ratio", "quantile", "mean", "part", "idle", "spread", "label",
+    "flag", "ever", "bits",
+]  # fmt: skip
 """value: a gauge; growth: its change per second; rate: a counter per second; share: a counter per second over
-a gauge; ratio: sums of counters (or gauges) over others; quantile, mean: of a histogram; idle: share of
-replicas whose gauge is zero; label: a label that states a setting."""
-Replicas = Literal["mean", "max", "sum"]
+a gauge; ratio: sums of counters (or gauges) over others; quantile, mean: of a histogram; part: means of
+histograms over the mean of another; idle: share of replicas whose gauge is zero; spread: the largest gauge
+over the mean of all; label: a label that states a setting; flag: whether any gauge, or increase of a counter,
+is above zero; ever: true where a counter is above zero; bits: the first bit of a gauge that is set."""
+Replicas = Literal["mean", "max", "min", "sum"]
 WireName = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 
 _TYPES: Mapping[Take, tuple[SeriesType, ...]] = {
@@ -30,8 +35,13 @@ _TYPES: Mapping[Take, tuple[SeriesType, ...]] = {
     "ratio": ("counter", "gauge"),
     "quantile": ("histogram",),
     "mean": ("histogram",),
+    "part": ("histogram",),
     "idle": ("gauge",),
+    "spread": ("gauge",),
     "label": ("info", "gauge"),
+    "flag": ("gauge", "counter"),
+    "ever": ("counter",),
+    "bits": ("gauge",),
 }
 _NEEDED: Mapping[Take, tuple[str, ...]] = {
     "value": ("replicas",),
@@ -41,11 +51,20 @@ _NEEDED: Mapping[Take, tuple[str, ...]] = {
     "ratio": ("to",),
     "quantile": ("quantile",),
     "mean": (),
+    "part": ("to",),
     "idle": (),
+    "spread": (),
     "label": ("label",),
+    "flag": (),
+    "ever": (),
+    "bits": ("words",),
 }
-_ALLOWED: Mapping[Take, tuple[str, ...]] = {"ratio": ("replicas",), "label": ("words",)}
-_OPTIONS = ("replicas", "to", "quantile", "label", "words")
+_ALLOWED: Mapping[Take, tuple[str, ...]] = {
+    "ratio": ("replicas", "complement"),
+    "part": ("complement",),
+    "label": ("words", "times"),
+}
+_OPTIONS = ("replicas", "to", "quantile", "label", "words", "times", "complement")
 _PARTS: Mapping[SeriesType, tuple[str, ...]] = {
     "gauge": ("",),
     "info": ("",),
@@ -71,6 +90,15 @@ class WireSeries(Noun):
     """Factor to the unit of the observation."""
     where: dict[str, tuple[str, ...]] = {}
     """Only series whose label has one of these values count; an absent label is empty."""
+    renamed: dict[str, str] = {}
+    """Name -> version of the program from which it has a newer one."""
+
+    @model_validator(mode="after")
+    def _known_names(self) -> WireSeries:
+        for name in self.renamed:
+            if name not in self.names:
+                raise _refused(f'"{name}"', "one of the names", nearest(name, self.names))
+        return self
 
 
 class Rule(Noun):
@@ -85,8 +113,13 @@ class Rule(Noun):
     """How replicas become one number. A ratio without it adds both sides first."""
     quantile: Annotated[float, Field(gt=0, lt=1)] | None = None
     label: str | None = None
+    times: str | None = None
+    """Another label, a number, that the value is multiplied with."""
+    complement: bool = False
+    """What is left to one."""
     words: dict[str, str | bool] = {}
-    """Value of the label -> observed value; others say nothing. Without it the value is taken as it is."""
+    """Value of the label -> observed value; others say nothing. Without it the value is taken as it is. Of
+    bits: the bit's number -> observed value, the worst first."""
     source: Source = ()
     """Of the definition, where it is not the plain meaning of the names."""
 
@@ -110,6 +143,14 @@ class Exporter(CatalogEntry):
     """Of the program whose names were read."""
     prefix: Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*[:_]$")]
     """Beginning of every name; ``:`` may come as ``_``."""
+    other_prefixes: tuple[Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*[:_]$")], ...] = ()
+    """Under which other programs pass the same names on."""
+    engine: str | None = None
+    """Id of the engine that exports; null: something else."""
+    beside: bool = False
+    """It says something only beside an engine, a router or a device: alone it may belong to any program."""
+    everywhere: bool = False
+    """Programs of any kind export these names: a Prometheus server is asked for them with a selector only."""
     path: str
     """Where the program exports, as a hint in messages."""
     order: int
@@ -147,6 +188,8 @@ class Exporter(CatalogEntry):
             if self.series[key].type not in _TYPES[rule.take]:
                 found = f"{rule.take} of {key}, a {self.series[key].type}"
                 raise _refused(found, f"{rule.take} of a {' or a '.join(_TYPES[rule.take])}")
+        if rule.take == "part" and any(self.series[key].type != "histogram" for key in rule.to):
+            raise _refused(f"part of {', '.join(rule.to)}", "part of a histogram")
         if rule.take == "share" and any(self.series[key].type != "gauge" for key in rule.to):
             raise _refused(f"share over {', '.join(rule.to)}", "share over gauges")
         if rule.take == "ratio" and len({self.series[key].type for key in (*rule.of, *rule.to)}) > 1:
@@ -156,8 +199,9 @@ class Exporter(CatalogEntry):
         """For each name of a series, newest first, the sample names it has on the wire, without colons."""
         series = self.series[key]
         for name in series.names:
-            stem = plain(self.prefix + name).removesuffix("_total" if series.type == "counter" else "\0")
-            yield tuple(stem + part for part in _PARTS[series.type])
+            for prefix in (self.prefix, *self.other_prefixes):
+                stem = plain(prefix + name).removesuffix("_total" if series.type == "counter" else "\0")
+                yield tuple(stem + part for part in _PARTS[series.type])
 
 
 class Queries(CatalogEntry):

@@ -36,11 +36,18 @@ class Metric:
     """Bounds of a number, both included."""
 
 
-_UNITS = (("_per_s", "1/s"), ("_rps", "requests/s"), ("_s", "s"))
+_UNITS = (
+    ("_tokens_per_s", "tokens/s"),
+    ("_bytes_per_s", "bytes/s"),
+    ("_per_s", "1/s"),
+    ("_rps", "requests/s"),
+    ("_bytes", "bytes"),
+    ("_s", "s"),
+)
 
 
 def _unit(name: str, high: float) -> str:
-    if "_tokens" in name:
+    if "_tokens" in name and not name.endswith("_per_s"):
         return "tokens"
     if high == 1.0:
         return "share"

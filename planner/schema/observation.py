@@ -5,17 +5,13 @@ Everything is optional: an absent value was not observed. Ratios are fractions o
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from planner.schema.base import Noun
-
-Ratio = Annotated[float, Field(ge=0, le=1)]
-"""A fraction of one."""
-NotNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+from planner.schema.observed_bounds import NotNegative, Positive, Ratio
+from planner.schema.observed_evidence import ObservedEvidence
+from planner.schema.observed_settings import ObservedSettings
+from planner.schema.observed_signs import ObservedSigns
 
 LIMITS = ("max_input_tokens", "max_output_tokens")
 """Fields in which null says something: unlimited. Elsewhere null means not observed, as absence does."""
@@ -46,7 +42,7 @@ class ObservedLimits(Noun):
     e2e_p99_s: NotNegative | None = None
 
 
-class Observation(Noun):
+class Observation(ObservedSettings, ObservedEvidence, ObservedSigns):
     """Observed values of one deployment under one traffic."""
 
     ttft_p50_s: NotNegative | None = None

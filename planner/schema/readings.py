@@ -59,10 +59,13 @@ class Reading:
         return self.low == self.high
 
 
-NoteKind = Literal["missing", "empty", "lifetime", "bucket", "restart", "mixed", "sources", "partial"]
+NoteKind = Literal[
+    "missing", "empty", "lifetime", "bucket", "restart", "mixed", "sources", "partial", "conflict"
+]
 """missing: no such series; empty: nothing happened; lifetime: an average since the start; bucket: only the
 bucket is known; restart: counters began anew; mixed: several models, engines or values in one reading;
-sources: how files were read; partial: the answer of a server that was not whole."""
+sources: how files were read; partial: the answer of a server that was not whole; conflict: two sources say
+different things."""
 
 
 @dataclass(frozen=True)
@@ -84,4 +87,6 @@ class Readout:
     """Field of the observation -> interval; limits under ``slo.``. Names and flags are not here."""
     notes: tuple[Note, ...] = ()
     exporters: tuple[str, ...] = ()
-    """Ids of the exporters that were recognized."""
+    """Ids of the exporters, and of the programs whose logs or commands, that were recognized."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Field of the observation -> the source that it was taken from, where there are several."""

@@ -86,6 +86,10 @@ class TraceLengths:
     """Of the blocks of all prompts, those that began a prompt before, in an unbounded cache."""
     notes: tuple[str, ...] = ()
     """What a reader should know about the file."""
+    blocks: tuple[tuple[int, ...], ...] | None = None
+    """Of every prompt the numbers of its blocks, where they were asked for and the file has them."""
+    block_tokens: int = 0
+    """Tokens of a block, by the longest prompt of so many blocks; 0 without them."""
 
     @property
     def requests(self) -> int:

@@ -44,11 +44,11 @@ def test_pages_name_findings_and_what_to_measure(capsys):
     assert run(["diagnose", "--observed", str(CASCADE)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("L4b GPU workload: Eviction feeds on itself")
-    assert "a consequence of kv-eviction-cascade" in " ".join(said.split())
+    assert len(said.splitlines()) <= 12
     assert run(["diagnose", "--observed", str(OBSERVATIONS / "01-chat-healthy.yaml")]) == 0
     assert capsys.readouterr().out.startswith("No finding")
     assert run(["diagnose", "--observed", str(OBSERVATIONS / "08-chat-half-seen.yaml")]) == 0
-    assert "Measure next" in capsys.readouterr().out
+    assert "look at" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_pages_of_metrics_are_diagnosed_with_notes(capsys, tmp_path):
     assert document["exporters"] == ["vllm"]
     assert any(note["kind"] == "missing" and note["metric"] == "ttft_p99_s" for note in document["notes"])
     assert "requests-wait" in document["symptoms"]
-    assert run(["diagnose", "--metrics", str(page)]) == 0
+    assert run(["diagnose", "--metrics", str(page), "--details"]) == 0
     assert "About the numbers" in capsys.readouterr().out
 
 
@@ -74,7 +74,9 @@ def test_limits_of_the_command_line_come_first(capsys):
     ("words", "message"),
     [
         ([], "no source"),
-        (["--observed", HEALTHY, "--metrics", "x"], "--observed and --metrics"),
+        (["--observed", HEALTHY, "--metrics", "x", "y"], "each file behind its own flag"),
+        (["--observed", HEALTHY, "--follow", "--logs", "x"], "--logs beside it"),
+        (["--logs", "none.log"], "none.log"),
         (["--observed", HEALTHY, CASCADE], "--follow with all in order"),
         (["--observed", HEALTHY, "--range", "5m"], "it with --prometheus"),
         (["--observed", HEALTHY, "--interval", "3"], "it with --metrics"),
@@ -96,11 +98,14 @@ def test_bad_usage_is_refused_in_words(capsys, words, message):
     assert message in capsys.readouterr().err
 
 
-def test_python_takes_one_source():
+def test_python_takes_several_sources(tmp_path):
     with pytest.raises(InputError, match="no source"):
         planner.diagnose()
-    with pytest.raises(InputError, match="several sources"):
-        planner.diagnose(HEALTHY, metrics=["page.txt"])
+    page = tmp_path / "metrics.txt"
+    page.write_text(PAGE.format(waiting=40, kv=0.99))
+    found = planner.diagnose(HEALTHY, metrics=[str(page)])
+    assert found.origins["kv_usage_ratio"] == "observed values"
+    assert any(note.kind == "conflict" and note.metric == "kv_usage_ratio" for note in found.notes)
 
 
 def test_files_in_order_say_what_moved(capsys):

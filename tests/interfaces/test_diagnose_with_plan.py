@@ -147,7 +147,7 @@ def test_use_below_the_plan_counts_at_the_same_rate_only(tmp_path):
     plan.write_bytes(json_document.encode(json_document.of_plan(busy)))
     (pool,) = load_plan(plan).pools
     assert pool.utilization > 0.75
-    low = {"gpu_utilization_ratio": pool.utilization - 0.21}
+    low = {"gpu_utilization_ratio": pool.utilization - 0.21, "queue_depth": 0.0}
     found = planner.diagnose(low | {"request_rate_rps": 30.0}, plan=plan)
     assert [one.rule for one in found.findings] == ["re-size"]
     assert found.findings[0].layer == "L4a"
@@ -180,7 +180,7 @@ def test_the_command_prices_and_refuses(plans, capsys, tmp_path):
     document = json.loads(capsys.readouterr().out)
     effect = document["findings"][0]["actions"][0]["effect"]
     assert effect["before"]["itl_p99_s"] > effect["after"]["itl_p99_s"]
-    assert run([*command, str(plans["aggregated"])]) == 0
+    assert run([*command, str(plans["aggregated"]), "--details"]) == 0
     assert "Predicted on the fleet of the plan" in capsys.readouterr().out
     for bad, words in (
         ([str(observed)], "a plan document"),

@@ -92,13 +92,13 @@ def test_the_page_is_short(plan, capsys):
 
 
 def test_twice_the_load_breaks_it_and_more_replicas_mend_it(told, plan):
-    found = _replayed(told, plan, "--duration", "15", "--rate", "110", code=1)
+    found = _replayed(told, plan, "--duration", "6", "--rate", "110", code=1)
     assert found["verdict"] == "breaks"
     assert any("breaks" in reason for reason in found["reasons"])
     change = found["change"]
     assert change["replicas"][POOL] >= 1
     assert change["usd_per_hour"] == pytest.approx(change["replicas"][POOL] * 1.0)
-    unasked = _replayed(told, plan, "--duration", "15", "--rate", "110", "--no-change", code=1)
+    unasked = _replayed(told, plan, "--duration", "6", "--rate", "110", "--no-change", code=1)
     assert unasked["change"] is None
 
 
@@ -169,8 +169,8 @@ def test_traces_of_other_layouts_give_the_same_run(told, plan, tmp_path, layout)
     path, more = tmp_path / "other", ()
     if layout == "mooncake":
         lines = [
-            {"timestamp": round(at * 1e3), "input_length": n, "output_length": m, "hash_ids": [1]}
-            for at, n, m in rows
+            {"timestamp": round(at * 1e3), "input_length": n, "output_length": m, "hash_ids": [row]}
+            for row, (at, n, m) in enumerate(rows)
         ]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     elif layout == "own":
@@ -260,3 +260,15 @@ def test_a_trace_of_more_requests_than_are_kept_is_refused(plan, tmp_path, capsy
     rows = [f"{_clock(at)},{n},{m}" for at, n, m in _rows(200)]
     assert cli.run(["replay", plan, "--trace", _azure(tmp_path, rows)]) == 2
     assert "200 requests" in capsys.readouterr().err
+
+
+def test_blocks_of_a_trace_are_found_again(told, plan, tmp_path):
+    path = tmp_path / "trace.jsonl"
+    lines = [
+        {"timestamp": 400 * row, "input_length": 1024, "output_length": 20, "hash_ids": [1, 2 + row % 3]}
+        for row in range(200)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = told("replay", plan, "--seeds", "1", "--no-change", "--trace", str(path))
+    assert found["workloads"]["chat"]["hit_ratio"] > 0.3
+    assert any("blocks of 512 tokens" in warning for warning in found["warnings"])

@@ -27,8 +27,9 @@ def report(tmp_path, capsys):
         out = tmp_path / f"report{ending}"
         ended = cli.run(["report", *map(str, words), "--out", str(out)])
         found = capsys.readouterr()
-        assert found.out == ""
         assert ended == code, found.err
+        assert found.out.startswith(f"{out}: ") if code == 0 else found.out == ""
+        assert "\u202e" not in found.out
         return found.err if code else out.read_bytes()
 
     return report

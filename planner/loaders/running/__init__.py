@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from planner.loaders.running.files import read_running
+from planner.loaders.running.settings import read_settings
 
-__all__ = ["read_running"]
+__all__ = ["read_running", "read_settings"]

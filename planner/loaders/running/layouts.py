@@ -11,7 +11,7 @@ from planner.loaders.messages import show
 from planner.loaders.running.options import Parsed, parsed
 from planner.loaders.yaml_source import parse_value
 from planner.schema.choice import Role
-from planner.schema.engine_options import EngineOption, EngineOptions
+from planner.schema.engine_options import EngineOptions
 from planner.schema.running import Started
 
 VLLM, SGLANG, TRTLLM = "vllm", "sglang", "tensorrt-llm"
@@ -22,11 +22,6 @@ _MODULES = {
 }
 _IMAGES = {"vllm-openai": VLLM}
 """Images whose entry point is the server."""
-_EARLIER = {
-    SGLANG: (EngineOption(names=("--enable-dp-attention",), takes="nothing"),),
-    TRTLLM: (EngineOption(names=("--enable_attention_dp",), takes="nothing"),),
-}
-"""Options of other versions that change the layout."""
 _AUTO = ("auto", "")
 
 
@@ -92,7 +87,7 @@ def layout_of(
     started: Started, engine: str, words: Sequence[str], tables: Mapping[str, EngineOptions]
 ) -> Layout:
     """The layout that a command line, and what is stated beside it, give a replica."""
-    options = parsed(words, tables[engine], _EARLIER.get(engine, ()))
+    options = parsed(words, tables[engine], tables[engine].earlier)
     found = _READERS[engine](started, options)
     found.model = _model(started, found, options)
     found.unread += options.unread
@@ -152,7 +147,7 @@ def _vllm(started: Started, options: Parsed) -> Layout:
     transfer = options.text("--kv-transfer-config")
     if transfer is not None:
         roles: dict[str, Role] = {"kv_producer": "prefill", "kv_consumer": "decode"}
-        found.role = roles.get(str(_json(transfer).get("kv_role")))
+        found.role = roles.get(str(json_object(transfer).get("kv_role")))
     return found
 
 
@@ -191,14 +186,11 @@ def _trtllm(started: Started, options: Parsed) -> Layout:
     group = _number(found, options, _stated(started, "tp"), "--tensor_parallel_size")
     found.pp = _number(found, options, _stated(started, "pp"), "--pipeline_parallel_size")
     found.ep = _number(found, options, 1, "--moe_expert_parallel_size")
-    config: Mapping[str, Any] = {}
-    named = options.text("--config")
-    if named is not None:
-        text = _file(started, named)
-        if text is None:
-            found.unread.append(f"{show(named)}, which may turn attention data parallelism on")
-        else:
-            config = _yaml(text)
+    config = configuration(started, options)
+    if config is None:
+        named = show(options.values["--config"])
+        found.unread.append(f"{named}, which may turn attention data parallelism on")
+        config = {}
     attention = (
         options.is_on("--enable_attention_dp") or str(config.get("enable_attention_dp")).lower() == "true"
     )
@@ -210,6 +202,15 @@ def _trtllm(started: Started, options: Parsed) -> Layout:
 
 
 _READERS: Mapping[str, Callable[[Started, Parsed], Layout]] = {VLLM: _vllm, SGLANG: _sglang, TRTLLM: _trtllm}
+
+
+def configuration(started: Started, options: Parsed) -> Mapping[str, Any] | None:
+    """What the file holds that ``--config`` names, empty where none is named; None: it is not there."""
+    named = options.text("--config")
+    if named is None:
+        return {}
+    text = _file(started, named)
+    return None if text is None else _yaml(text)
 
 
 def _file(started: Started, named: str) -> str | None:
@@ -229,7 +230,8 @@ def _yaml(text: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _json(text: str) -> Mapping[str, Any]:
+def json_object(text: str) -> Mapping[str, Any]:
+    """An object in JSON; empty where the text is none."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -117,7 +117,7 @@ def came(
         seed: of everything that is drawn.
     """
     random = np.random.default_rng(seed)
-    trace = arriving.trace
+    trace, blocks = arriving.trace, None
     if trace is not None and trace.arrival_s is not None:
         arrival = (
             trace.arrival_s if arriving.trace_rps is None else at_rate(trace.arrival_s, arriving.trace_rps)
@@ -126,6 +126,7 @@ def came(
         arrival = arrival[rows]
         prompts, answers = trace.input_tokens[rows], trace.output_tokens[rows]
         since, until, numbers = 0.0, float(arrival[-1]), None
+        blocks = None if trace.blocks is None else tuple(trace.blocks[row] for row in rows.tolist())
     else:
         until = arriving.warm_up_s + arriving.duration_s
         since = arriving.warm_up_s
@@ -139,7 +140,9 @@ def came(
             prompts, answers, numbers = _drawn(source, arrival.size, random)
     computed = in_tokens(np.asarray(prompts * (1.0 - cached), dtype=np.float64))
     waits = _fetched(pools, arrival.size, random)
-    requests = Requests(arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist(), waits)
+    size = 1 if trace is None or blocks is None else trace.block_tokens
+    lists = (arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist())
+    requests = Requests(*lists, waits, blocks, size)
     return Came(requests, _classes(names, source, prompts, numbers), since, until)
 
 

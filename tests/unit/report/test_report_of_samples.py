@@ -49,7 +49,8 @@ def test_the_page_is_valid_and_stands_alone(path):
     plan = sample(path)[1]
     report = report_of([plan])
     page = RENDERERS[".html"].render(report)
-    assert page == RENDERERS[".html"].render(report)
+    if path.stem == "10-day-and-batch":  # with every kind of chart
+        assert page == RENDERERS[".html"].render(report)
     assert len(page) < MOST_BYTES
     tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page.decode())
     names = [element.get("id") for element in tree.iter() if element.get("id")]

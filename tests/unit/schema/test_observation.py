@@ -2,6 +2,9 @@ import pytest
 from pydantic import ValidationError
 
 from planner.schema.observation import Observation
+from planner.schema.observed_evidence import ObservedEvidence
+from planner.schema.observed_settings import ObservedSettings
+from planner.schema.observed_signs import ObservedSigns
 
 # The closed list of names, as the documentation of `diagnose` gives it.
 NAMES = [
@@ -62,7 +65,12 @@ MORE_NAMES = ["fleet_utilization_ratio", "gpu_types", "driver_version", "cuda_ve
 
 
 def test_names_are_the_closed_list():
-    assert sorted(Observation.model_fields) == sorted([*NAMES, *MORE_NAMES])
+    parts = (ObservedSettings, ObservedEvidence, ObservedSigns)
+    mixed_in = {name for part in parts for name in part.model_fields}
+    assert len(mixed_in) == sum(len(part.model_fields) for part in parts)
+    own = set(Observation.model_fields) - mixed_in
+    assert sorted(own) == sorted([*NAMES, *MORE_NAMES])
+    assert not mixed_in & {*NAMES, *MORE_NAMES}
 
 
 def test_everything_is_optional_and_null_differs_from_absent():

@@ -1,0 +1,50 @@
+"""``planner serve``: the API and the page, where the extra ``serve`` is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from typer import Exit, Option
+
+from planner.errors import input_error
+from planner.interfaces import faults, interrupts
+from planner.interfaces.options import Checks
+from planner.interfaces.output import message
+
+NEEDED = ("fastapi", "nicegui", "sqlalchemy", "uvicorn")
+"""Packages of the extra."""
+MAX_PORT = 65_535
+
+
+def serve(
+    host: Annotated[
+        str, Option(metavar="HOST", help="Where to listen; beyond this machine only with --token-file.")
+    ] = "127.0.0.1",
+    port: Annotated[str, Option(metavar="N", help="Port; 0 takes a free one.")] = "8080",
+    database: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            help="Where jobs are kept, such as sqlite:///jobs.sqlite; default: your state folder.",
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, Option("--token-file", metavar="FILE", help="Ask for one of these tokens, one a line.")
+    ] = None,
+) -> None:
+    """Serve the API and a page with calculators, plans and their history."""
+    checks = Checks("planner serve")
+    number = checks.whole("--port", port, low=0, high=MAX_PORT)
+    checks.done()
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        found = f"no {', '.join(missing)}"
+        command = """"pip install 'llm-fleet-planner[serve]'\""""
+        raise input_error("planner serve", "", found, "the extra serve", command)
+    from planner.serve.server import serve as listen
+
+    interrupts.end_at_once()  # the server takes signals over, and ends its workers
+    listen(host, number, database, token_file, message)
+    raise Exit(faults.ANSWERED)

@@ -1,0 +1,33 @@
+"""A service in this process, and a problem that is planned in a moment."""
+
+from contextlib import contextmanager
+
+from starlette.testclient import TestClient
+
+from planner.serve.application import application
+from planner.serve.desk import Desk, Limits
+from planner.serve.guard import Keys
+from planner.serve.history import History
+
+PROBLEM = """\
+name: small
+workloads:
+  - name: chat
+    model: qwen3-8b
+    demand: {peak_rps: 4}
+    lengths: {input: {fixed: 500}, output: {fixed: 100}}
+    slo: {ttft_p99: 2 s, itl_p99: 80 ms}
+    precision: {weights: [bf16], kv: [bf16]}
+fleet: {accelerators: [l40s], prices: {l40s: 1.5 USD/h}, max_gpus: 8}
+search: {modes: [aggregated], tp: [1], max_batch: [64], batched_tokens: [2048]}
+"""
+
+
+@contextmanager
+def service(folder, limits=None, tokens=()):
+    """A client of a new service whose jobs lie in a folder."""
+    desk = Desk(History(f"sqlite:///{folder}/jobs.sqlite"), limits or Limits(workers=1))
+    app = application(desk, Keys(tokens), ("testserver",), page=False)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        client.desk = desk
+        yield client
