@@ -20,6 +20,7 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
 from planner.schema.problem import Problem
 from planner.schema.reasons import Goal
+from planner.solver.blocking_limits import gap
 from planner.solver.one_place import near
 from planner.solver.simplest import Ask, Simplest, counts_of, promising, simplest
 from planner.solver.solve import better_of
@@ -77,11 +78,12 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         case, taken, held = best.case, optimum, False
     if (taken.value or 0) < (optimum.value or 0):
         optimum = better_of(optimum, replace(taken, status="feasible", lower_bound=None))
+    proved, bound = optimum.status == "optimal" and held, optimum.lower_bound
     choice = replace(
         taken,
-        status="optimal" if optimum.status == "optimal" and held else "feasible",
-        lower_bound=optimum.lower_bound,
-        gap=optimum.gap,
+        status="optimal" if proved else "feasible",
+        lower_bound=bound,
+        gap=optimum.gap if proved or taken.value is None else gap(taken.value, bound),
         trace=optimum.trace,
         interrupted=optimum.interrupted,
         trouble=optimum.trouble,
