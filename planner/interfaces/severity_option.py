@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from planner.errors import nearest
 from planner.interfaces.options import Checks
-from planner.schema.debugger_words import State
 
-SEVERITIES: tuple[State, ...] = get_args(State)
+if TYPE_CHECKING:
+    from planner.schema.debugger_words import State
+
+
+def severities() -> tuple[State, ...]:
+    """From healthy to down."""
+    from planner.schema.debugger_words import State
+
+    return get_args(State)
 
 
 def checked_severity(checks: Checks, text: str | None) -> State | None:
     """The severity that was asked for; a fault where it is none."""
     if text is None:
         return None
-    known = SEVERITIES[1:]
+    known = severities()[1:]
     for state in known:
         if text == state:
             return state
@@ -28,4 +35,5 @@ def checked_severity(checks: Checks, text: str | None) -> State | None:
 
 def at_least(state: State, worst: State) -> bool:
     """Whether a state is this severe or worse."""
-    return SEVERITIES.index(state) >= SEVERITIES.index(worst)
+    every = severities()
+    return every.index(state) >= every.index(worst)

@@ -19,6 +19,8 @@ from planner.loaders.yaml_source import Document
 LONGEST = 300
 """Characters of one part of a message at most."""
 
+MOST_NAMES = 1000
+"""Characters of known keys at most."""
 MAX_REFUSALS = 200
 """Faults of one file that are told one by one: each needs the nearest of many names."""
 
@@ -196,12 +198,15 @@ def _fault(refusal: _Refusal, model: type[BaseModel], document: Document) -> Fau
     where, key = document.where(refusal.path), dotted(document.value, refusal.path)
     if refusal.kind == UNKNOWN:
         known = keys_at(model, refusal.path[:-1])
-        return Fault(
-            where, key, "an unknown key", f"one of {', '.join(known)}", nearest(str(refusal.path[-1]), known)
-        )
+        return Fault(where, key, "an unknown key", _one_of(known), nearest(str(refusal.path[-1]), known))
     expected = short(messages.expected(refusal.kind, refusal.context, refusal.text), LONGEST)
     maybe = short(messages.maybe(refusal.kind, refusal.context, refusal.value), LONGEST)
     return Fault(where, key, _found(refusal), expected, maybe)
+
+
+def _one_of(names: Sequence[str]) -> str:
+    text = f"one of {', '.join(names)}"
+    return text if len(text) <= MOST_NAMES else f"{short(text, MOST_NAMES)} ({len(names)} in all)"
 
 
 def _found(refusal: _Refusal) -> str:

@@ -79,8 +79,12 @@ def headline(plan: Plan) -> list[RenderableType]:
     if plan.simplicity is not None:
         open_ = "" if plan.simplicity.proved else _open(plan.simplicity)
         lines.append(Text(f"{plan.simplicity.text}{open_}."))
-    lines += [Text(line, style="bold yellow") for line in alone(plan)]
     return lines
+
+
+def lone_replicas(plan: Plan) -> list[RenderableType]:
+    """Workloads that stop with one replica."""
+    return [Text(line, style="bold yellow") for line in alone(plan)]
 
 
 def _buy(plan: Plan) -> str:

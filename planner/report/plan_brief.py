@@ -16,7 +16,7 @@ from planner.report.commands_text import commands_section
 from planner.report.demand_text import demand_section
 from planner.report.fleet_hours_text import hours_in_short
 from planner.report.gpu_types_text import types_in_short
-from planner.report.headline import headline
+from planner.report.headline import headline, lone_replicas
 from planner.report.limits_text import limits_in_short
 from planner.report.parts import bullets, section, table
 from planner.report.proof_text import proof_section
@@ -43,6 +43,7 @@ def view(plan: Plan) -> RenderableType:
     parts = (
         *headline(plan),
         *_money(plan),
+        *lone_replicas(plan),
         demand_section(plan),
         capacity_section(plan),
         _pools(plan),

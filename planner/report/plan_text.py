@@ -25,7 +25,7 @@ from planner.report.fleet_text import (
 )
 from planner.report.formats_text import formats_section
 from planner.report.gpu_types_text import gpu_types_section
-from planner.report.headline import headline
+from planner.report.headline import headline, lone_replicas
 from planner.report.limits_text import limits_section, removals_section
 from planner.report.move_text import move_section
 from planner.report.parts import bullets, section, table
@@ -66,7 +66,9 @@ def view(plan: Plan, details: bool = False) -> RenderableType:
         if plan.status == "infeasible" and not plan.relaxations:
             body.append(Text("\nWhat would have to give: planner relax PROBLEM", style="dim"))
     closing = [_warnings(plan), _provenance(plan)]
-    return Group(*headline(plan), *(part for part in [*body, *closing] if part is not None))
+    return Group(
+        *headline(plan), *lone_replicas(plan), *(part for part in [*body, *closing] if part is not None)
+    )
 
 
 def _answer(plan: Plan, details: bool) -> list[RenderableType | None]:

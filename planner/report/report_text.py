@@ -13,7 +13,7 @@ from planner.schema.report import Report
 
 def view(report: Report, out: Path) -> RenderableType:
     """The file and what is in it."""
-    lines = [Text(f"{out}: {report.title}", style="bold")]
+    lines = [Text(f"{out}: {report.title}", style="bold", no_wrap=True, overflow="ignore")]
     for chapter in report.chapters:
         tables = numbers.count(sum(1 for _ in chapter.tables()), "table")
         sections = numbers.count(len(chapter.sections), "section")

@@ -1,6 +1,7 @@
 """The page shows what the command line says: forms, faults, answers, what-ifs."""
 
 import asyncio
+import sys
 
 import pytest
 from nicegui import ui
@@ -50,7 +51,12 @@ def seen(desk, steps):
             put_views(desk)
             await steps(user)
 
-    asyncio.run(run())
+    # The simulation forgets the modules of its pages and all that hold them, this package too.
+    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "planner"}
+    try:
+        asyncio.run(run())
+    finally:
+        sys.modules.update(kept)
 
 
 async def until(user, text):

@@ -12,6 +12,8 @@ PROBLEMS = sorted((ROOT / "problems").glob("*.yaml"))
 OBSERVATIONS = sorted((ROOT / "problems" / "observations").glob("*.yaml"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_ENDLESS = "planner serve"
+"""What does not end by itself; `tests/serve` starts it."""
 _REFUSED = {
     ("routes", "08-infeasible"): "found none (status infeasible)",
     ("schedule", "08-infeasible"): "found none (status infeasible)",
@@ -117,7 +119,7 @@ def fenced(page):
     """The `planner` commands in the fenced blocks of a page, continued lines joined."""
     blocks = _FENCED.findall(page.read_text(encoding="utf-8"))
     lines = [line.strip() for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    return [line for line in lines if line.startswith("planner ")]
+    return [line for line in lines if line.startswith("planner ") and not line.startswith(_ENDLESS)]
 
 
 def typed(line, folder):
