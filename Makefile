@@ -49,10 +49,11 @@ LIMIT ?=
 verbs: setup-dev
 	@PLANNER_VERBS_LIMIT_S=$(LIMIT) $(BIN)/pytest -n 2 --timeout 3600 -m verbs tests/verbs
 
-# Random instances other than those of the suite, MORE times as many.
+# Random instances other than those of the suite, MORE times as many; JUDGES: which of them.
 MORE ?= 10
+JUDGES ?= judge or more
 judges: setup-dev
-	@PLANNER_MORE=$(MORE) $(BIN)/pytest -n 2 -m "judge or more"
+	@PLANNER_MORE=$(MORE) $(BIN)/pytest -n 2 -m "$(JUDGES)"
 
 bench: setup-dev
 	@$(BIN)/pytest tests/bench --benchmark-enable --benchmark-only --benchmark-columns=min,mean,stddev,rounds --benchmark-sort=name
