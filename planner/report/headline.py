@@ -31,13 +31,14 @@ UNITS = {
 }
 
 
-def proof(objective: Objective, proved: bool) -> str:
-    """How well the answer is proved."""
+def proof(objective: Objective, proved: bool, hours: int = 1) -> str:
+    """How well the answer is proved; the cost of a day is told by the hour."""
     if proved:
         return "proved: nothing better exists among the candidates"
     if objective.gap is None or objective.lower_bound is None:
         return "no bound is known yet"
-    bound = numbers.quantity(objective.lower_bound, UNITS[objective.name])
+    share = hours if objective.name == "cost" else 1
+    bound = numbers.quantity(objective.lower_bound / share, UNITS[objective.name])
     return f"at most {numbers.share(objective.gap)} from the best possible (nothing is below {bound})"
 
 
@@ -66,7 +67,7 @@ def headline(plan: Plan) -> list[RenderableType]:
             Text("Neither a plan nor a proof that none exists. Maybe more time: --time-limit S."),
         ]
     proved = plan.status == "optimal"
-    title = f"{plan.problem}: {plan.status}, {proof(plan.objective, proved)}"
+    title = f"{plan.problem}: {plan.status}, {proof(plan.objective, proved, len(plan.periods) or 1)}"
     if proved and costs_more(plan):
         title = f"{plan.problem}: {plan.status}, proved: nothing simpler exists this near the proved optimum"
     if plan.capacity is not None:

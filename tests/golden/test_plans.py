@@ -76,8 +76,9 @@ def test_the_plan_is_proved(plan):
     told = plan.simplicity
     if told is not None:
         hours = len(plan.periods)
-        assert plan.objective.gap <= 1e-3
-        assert (plan.status == "optimal") == (plan.objective.gap == 0.0 and told.proved)
+        assert plan.objective.gap <= 0.02 + 1e-3
+        if plan.status == "optimal":
+            assert (plan.objective.gap, told.proved) == (0.0, True)
         assert plan.objective.lower_bound <= told.optimum_usd_per_hour * hours * (1 + 1e-12)
         assert plan.objective.value <= told.optimum_usd_per_hour * hours * (1 + 0.02 + 1e-12)
         assert told.pools_at_least <= told.pools
