@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from planner.schema.base import Noun, refused
 from planner.schema.routing import RoutingPolicy
@@ -179,6 +179,31 @@ class DiagnoseAsked(Noun):
         return self
 
 
+class Alert(Noun):
+    """One alert of a notification; what else Alertmanager says of it counts for nothing."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    status: Literal["firing", "resolved"]
+    labels: dict[Word, Word] = Field(default_factory=dict)
+
+
+class AlertsAsked(Noun):
+    """A notification of Alertmanager (webhook, version 4).
+
+    The Prometheus server that is asked is that of ``planner serve --prometheus``: addresses in a notification
+    are never fetched.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    version: Literal["4"]
+    status: Literal["firing", "resolved"]
+    commonLabels: dict[Word, Word] = Field(default_factory=dict)  # noqa: N815 - Alertmanager's name
+    """Labels that all alerts share: of these, those that name a deployment select its series."""
+    alerts: Annotated[tuple[Alert, ...], Field(max_length=10_000)] = ()
+
+
 class ExportAsked(Noun):
     """As ``planner export``; the files come back as texts."""
 
@@ -241,6 +266,7 @@ Asked = (
     | CurveAsked
     | FitAsked
     | DiagnoseAsked
+    | AlertsAsked
     | ExportAsked
     | ReplayAsked
     | DiffAsked

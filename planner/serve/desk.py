@@ -18,6 +18,7 @@ from planner.serve.history import MOST_STARTS, History, Job
 from planner.serve.kinds import KINDS, as_plain
 from planner.serve.metrics import Metrics
 from planner.serve.problems import Reply
+from planner.serve.questions import PROMETHEUS
 from planner.serve.worker_process import MEMORY_BYTES, Stop, WorkerProcess
 
 
@@ -34,6 +35,8 @@ class Limits:
     """The same for small questions, which have a worker of their own."""
     memory_bytes: int = MEMORY_BYTES
     body_bytes: int = 8_000_000
+    prometheus: str = ""
+    """The server that notifications of Alertmanager are answered from; empty: none."""
 
 
 class Full(Exception):  # noqa: N818 - a state, not a fault
@@ -152,7 +155,7 @@ class Desk:
             into.put(ticket)
 
     def _tend(self, tended: queue.Queue[Ticket | None]) -> None:
-        worker = WorkerProcess(self.limits.memory_bytes)
+        worker = WorkerProcess(self.limits.memory_bytes, {PROMETHEUS: self.limits.prometheus})
         if tended is self._small:
             worker.start()
         while (ticket := tended.get()) is not None and not self._closing:

@@ -6,12 +6,14 @@ The current folder is empty and belongs to the question: documents lie there, an
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planner.serve.asked import (
+    AlertsAsked,
     CapacityAsked,
     CheckAsked,
     CurveAsked,
@@ -32,8 +34,13 @@ from planner.serve.asked import (
 if TYPE_CHECKING:
     from planner.app.session import Session
     from planner.planning.run import Run
+    from planner.schema.diagnosis import Diagnosis
 
 Progress = Callable[[str], None]
+PROMETHEUS = "PLANNER_SERVE_PROMETHEUS"
+"""Environment variable of workers: the one server that they ask."""
+SELECTING = ("model_name", "namespace", "pool")
+"""Labels that name a deployment; an instance or a job would leave out the exporters beside it."""
 _PLAN = Path("plan.json")
 _PROBLEM = Path("problem.yaml")
 
@@ -204,6 +211,36 @@ def _diagnose(asked: DiagnoseAsked, _: Progress) -> bytes:
     )
 
 
+def _alerts(asked: AlertsAsked, _: Progress) -> bytes:
+    from planner.report import json_document
+
+    return json_document.encode(json_document.of(_of_alerts(asked)))
+
+
+def _alerts_for_slack(asked: AlertsAsked, _: Progress) -> bytes:
+    from planner.report import json_document
+    from planner.report.slack_blocks import message
+    from planner.serve.told import SlackTold
+
+    text, blocks = message(_of_alerts(asked), [one.labels.get("alertname", "") for one in asked.alerts])
+    return json_document.encode(json_document.of(SlackTold(text=text, blocks=tuple(blocks))))
+
+
+def _of_alerts(asked: AlertsAsked) -> Diagnosis:
+    """The diagnosis of the series that the shared labels select, on the server of the option."""
+    from planner.app.diagnose import diagnose_readout
+    from planner.app.evidence import Evidence, gather
+    from planner.errors import input_error
+
+    url = os.environ.get(PROMETHEUS, "")
+    if not url:
+        found, expected = "a server without one", "planner serve --prometheus URL"
+        raise input_error("planner serve", "--prometheus", found, expected)
+    known = {name: asked.commonLabels[name] for name in SELECTING if asked.commonLabels.get(name)}
+    selector = ", ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
+    return diagnose_readout(gather(Evidence(prometheus=url, selector=selector)))
+
+
 def _pasted(text: str) -> Path:
     """A text in a file whose name says whether it holds observed values."""
     from planner.schema.observation import Observation
@@ -291,6 +328,8 @@ _ANSWERS: Mapping[str, Callable[[Any, Progress], bytes]] = {
     "curve": _curve,
     "fit": _fit,
     "diagnose": _diagnose,
+    "alertmanager": _alerts,
+    "alertmanager-slack": _alerts_for_slack,
     "export": _export,
     "replay": _replay,
     "check": _check,
