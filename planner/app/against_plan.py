@@ -27,7 +27,7 @@ from planner.loaders.catalog import load_catalog
 from planner.loaders.plan_file import load_plan
 from planner.schema.catalog_index import Catalog
 from planner.schema.diagnosis import ActionAdvised, Diagnosis, Finding
-from planner.schema.held_plan import PlanUsed, PredictedState, PricedEffect
+from planner.schema.held_plan import PlanUsed, PredictedState, PricedEffect, PricedRow
 from planner.schema.known import Known
 from planner.schema.observation import ObservedLimits
 from planner.schema.plan import Plan
@@ -82,7 +82,8 @@ def against(found: Diagnosis, file: PlanFile, at: Deployment) -> Diagnosis:
     now, fit = fitted(at)
     if fit is not None and not fit.reproduced:
         why = f"the model of the plan does not reproduce what was seen ({fit.why})"
-        findings, table = [refused(one, why) for one in found.findings], ()
+        findings = [refused(one, why) for one in found.findings]
+        table: tuple[PricedRow, ...] = ()
     else:
         pricing = Pricing(now)
         findings = [pricing.finding(one) for one in found.findings]

@@ -17,7 +17,7 @@ from planner.schema.observation import Observation
 from planner.schema.readings import Readout
 
 DEVICES = ("dcgm", "amd-device")
-PREDICTED = ("itl_predicted_s", "ttft_predicted_s")
+PREDICTED = ("itl_predicted_s", "ttft_predicted_s", "cold_start_predicted_s")
 _WHERE = "planner rules export"
 
 
