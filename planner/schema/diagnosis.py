@@ -126,7 +126,7 @@ class NoteShown(Noun):
     """What to know about the numbers that were read."""
 
     kind: str
-    """missing, empty, lifetime, bucket, restart, mixed, sources, partial or conflict."""
+    """missing, empty, lifetime, bucket, restart, mixed, derived, sources, partial or conflict."""
     text: str
     metric: str = ""
 
