@@ -14,11 +14,11 @@ from typing import Any
 from planner.errors import Fault
 from planner.schema.base import Noun
 from planner.serve import problems
+from planner.serve.evidence_questions import PROMETHEUS
 from planner.serve.history import MOST_STARTS, History, Job
 from planner.serve.kinds import KINDS, as_plain
 from planner.serve.metrics import Metrics
 from planner.serve.problems import Reply
-from planner.serve.questions import PROMETHEUS
 from planner.serve.worker_process import MEMORY_BYTES, Stop, WorkerProcess
 
 
