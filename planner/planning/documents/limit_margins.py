@@ -1,0 +1,39 @@
+"""What every latency limit of a plan is planned with: the margin of its own statistic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from planner.planning.posing.fleet_case import FleetCase
+from planner.queueing.lengths import normal_score
+from planner.schema.pool import Pool
+from planner.schema.safety import LimitMargin
+
+_MEANS = {"ttft": "ttft", "itl": "tpot", "tpot": "tpot", "e2e": "tpot"}
+"""Metric -> the mean whose spread its percentiles start from."""
+
+
+def limit_margins(case: FleetCase, pools: Sequence[Pool]) -> tuple[LimitMargin, ...]:
+    """By workload and limit, each of the pool that is least sure of it; none for measured workers."""
+    return tuple(_margins(case, pools))
+
+
+def _margins(case: FleetCase, pools: Sequence[Pool]) -> Iterator[LimitMargin]:
+    if case.posed is None:
+        return
+    for workload, posed in case.posed.cases.items():
+        mine = [pool.uncertainty for pool in pools if pool.workload == workload and pool.uncertainty]
+        if not mine:
+            continue
+        for name in posed.limits_s:
+            mean = _MEANS[name.partition("_")[0]]
+            spread = max(mine, key=lambda known: known.get(name, known[mean]))
+            sigma = spread.get(name, spread[mean])
+            yield LimitMargin(
+                workload=workload,
+                limit=name,
+                sigma_log=sigma,
+                mean_sigma_log=spread[mean],
+                factor=math.exp(normal_score(posed.confidence) * sigma),
+            )
