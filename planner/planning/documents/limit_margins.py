@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 
 from planner.planning.posing.fleet_case import FleetCase
-from planner.queueing.lengths import normal_score
 from planner.schema.pool import Pool
 from planner.schema.safety import LimitMargin
 
@@ -28,12 +28,11 @@ def _margins(case: FleetCase, pools: Sequence[Pool]) -> Iterator[LimitMargin]:
             continue
         for name in posed.limits_s:
             mean = _MEANS[name.partition("_")[0]]
-            spread = max(mine, key=lambda known: known.get(name, known[mean]))
-            sigma = spread.get(name, spread[mean])
+            sigma, of_mean = max((known.get(name, known[mean]), known[mean]) for known in mine)
             yield LimitMargin(
                 workload=workload,
                 limit=name,
                 sigma_log=sigma,
-                mean_sigma_log=spread[mean],
-                factor=math.exp(normal_score(posed.confidence) * sigma),
+                mean_sigma_log=of_mean,
+                factor=math.exp(NormalDist().inv_cdf(posed.confidence) * sigma),
             )
