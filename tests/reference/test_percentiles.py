@@ -36,12 +36,12 @@ def scores(calibration):
 @pytest.mark.parametrize(
     ("number", "median", "goal"),
     [
-        ("ttft_p50", 0.34, 0.25),
-        ("ttft_p99", 0.53, 0.35),
+        ("ttft_p50", 0.31, 0.25),
+        ("ttft_p99", 0.46, 0.35),
         ("tpot_p50", 0.23, 0.20),
-        ("tpot_p99", 0.22, 0.20),
-        ("itl_p50", 0.11, 0.25),
-        ("itl_p99", 0.33, 0.25),
+        ("tpot_p99", 0.19, 0.20),
+        ("itl_p50", 0.12, 0.25),
+        ("itl_p99", 0.22, 0.25),
         ("e2e_p99", 0.27, 0.35),
     ],
 )
@@ -56,10 +56,10 @@ def test_errors_do_not_grow(scores, number, median, goal):
 
 @pytest.mark.parametrize(
     ("number", "median", "goal"),
-    [("ttft_p50", 0.29, 0.25), ("ttft_p99", 0.31, 0.35), ("tpot_p99", 0.22, 0.20), ("itl_p99", 0.29, 0.25)],
+    [("ttft_p50", 0.24, 0.25), ("ttft_p99", 0.25, 0.35), ("tpot_p99", 0.18, 0.20), ("itl_p99", 0.21, 0.25)],
 )
 def test_errors_of_pairs_that_no_fit_has_seen_do_not_grow(scores, number, median, goal):
-    """The last number is the goal; three miss it: cards over PCIe, whose hosts differ (decision 0024)."""
+    """The last number is the goal; since boards have clocks of their own all are met (decision 0037)."""
     (line,) = (
         line
         for line in percentile_error_lines(scores.rows)
