@@ -129,7 +129,8 @@ class DecodeWorkers:
             if metric == "ttft":
                 latency[name] = self.start_s(replicas, rows, load, policy, statistic)
             if metric == "e2e":
-                latency[name] = self._answer_s(replicas, rows, load, traffic, policy, statistic)
+                answer_s = self._answer_s(replicas, rows, load, traffic, policy, statistic)
+                latency[name] = replicas.percentile_ratio(name, rows) * answer_s
         return replace(load, latency_s=latency, link_utilization=links)
 
     def in_time(self, found: Capacities, rows: IntArray) -> Capacities:
@@ -170,7 +171,7 @@ class DecodeWorkers:
         alone = replace(state, rate=(1.0 - self.sent_fraction) * state.rate)
         wanted = tuple(f"ttft_{statistic}" for statistic in statistics)
         found, _ = arrival_latency(replicas, alone, self.local, policy, wanted)
-        return {name.split("_")[1]: value for name, value in found.items()}
+        return {name.split("_")[1]: value for name, value in replicas.planned(found, rows).items()}
 
     def _late(
         self, replicas: Replicas, rows: IntArray, load: Load, traffic: Traffic, policy: LoadPolicy

@@ -9,6 +9,7 @@ Breaks down when: the batch cap is reached often (its probability is held at a s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -62,7 +63,8 @@ def measure(
         wanted: names of `Slo`.
     """
     if policy.static_batches:
-        return static_load(replicas, rows, concurrency, batch_sequences, traffic, policy, wanted)
+        load = static_load(replicas, rows, concurrency, batch_sequences, traffic, policy, wanted)
+        return replace(load, latency_s=replicas.planned(load.latency_s, rows))
     state = steady_state(replicas, rows, concurrency, traffic, policy)
     per_token = tuple(name for name in wanted if name.startswith(("itl", "tpot")))
     latency = token_latency(replicas, state, batch_sequences, traffic, policy, per_token)
@@ -90,5 +92,5 @@ def measure(
         prefill_s=prefill_s,
         link_utilization=links,
         prefill_utilization=busy,
-        latency_s=latency,
+        latency_s=replicas.planned(latency, rows),
     )
