@@ -32,10 +32,18 @@ IN_TURN_SCV = 0.1
 """Of gaps between turns in a large pool: requests come in turn, their work does not."""
 LEAST_LOADED_SHARED = 0.35
 """How far the shortest queue of a large pool lies from a queue of its own to a shared one, in logarithms."""
-BESIDE_ANSWERS_SHARED = 0.2
-"""The same where most of a load are running answers: it tells less of waiting prompts."""
 TWO_CHOICES_LEAST_LOADED = 0.6
 """How far power of two lies from random to least loaded, in logarithms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a router counts beside prompts that wait: answers being written, per row."""
+
+    number: FloatArray
+    """Of a replica, on average."""
+    slowed_ratio: FloatArray
+    """How fast they end while the replica computes prompts, over how fast they end otherwise: at most 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +52,8 @@ class Wait:
 
     probability_fraction: FloatArray
     mean_s: FloatArray
+    random_ratio: FloatArray | float = 1.0
+    """What is left of the queues of arrivals at random, where a router counts answers too; else 1."""
 
     @property
     def scale_s(self) -> FloatArray:
@@ -92,7 +102,7 @@ def pool_wait(
     mean_service_s: FloatArray,
     arrival_scv_ratio: float,
     service_scv_ratio: FloatArray,
-    only_prompts: bool = False,
+    answers: Answers | None = None,
 ) -> Wait:
     """The wait of a request in a pool.
 
@@ -113,17 +123,42 @@ def pool_wait(
     """
     given = (utilization_fraction, mean_service_s, arrival_scv_ratio, service_scv_ratio)
     n = min(replicas, MOST_SERVERS)
-    single = (*_SCATTERED, "round-robin", *(() if only_prompts else ("power-of-two",)))
+    single = (*_SCATTERED, "round-robin", *(() if answers is None else ("power-of-two",)))
     if n == 1 or policy in single:
         return _alone(policy, n, *given)
     shared = _shared(n, *given)
     if policy == "shared-queue":
         return shared
-    near = (LEAST_LOADED_SHARED if only_prompts else BESIDE_ANSWERS_SHARED) * (1.0 - 1.0 / n)
+    if answers is not None:
+        return _by_answers(n, answers, *given)
+    near = LEAST_LOADED_SHARED * (1.0 - 1.0 / n)
     least = _between(_alone("round-robin", n, *given), shared, near)
     if policy == "least-loaded":
         return least
     return _between(_alone("random", n, *given), least, TWO_CHOICES_LEAST_LOADED)
+
+
+def _by_answers(
+    replicas: int,
+    answers: Answers,
+    utilization_fraction: FloatArray,
+    service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
+) -> Wait:
+    given = (service_s, arrival_scv_ratio, service_scv_ratio)
+    even = _alone("random", 1, utilization_fraction, service_s, 1.0, service_scv_ratio)
+    both = _alone("random", 1, utilization_fraction, *given)
+    busy, own = np.minimum(utilization_fraction, 1.0), 1.0 / replicas
+    slowed = answers.slowed_ratio
+    met = busy * slowed / (busy * slowed + 1.0 - busy)
+    rest_s = service_s * (1.0 + service_scv_ratio) / 2.0
+    parts = (
+        (both.probability_fraction, (busy + met) / 2.0),
+        (both.mean_s, slowed * even.mean_s + (1.0 - slowed) * busy / 2.0 * rest_s),
+    )
+    found = (own * one + (1.0 - own) * many for one, many in parts)
+    return Wait(*found, own + (1.0 - own) * slowed)
 
 
 def _between(one: Wait, other: Wait, share_fraction: float) -> Wait:
