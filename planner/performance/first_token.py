@@ -16,7 +16,7 @@ from planner.schema.traffic import Traffic
 _TAIL_RATIO = 1.25
 """Long waits over those of an exponential tail: prompts wait whole steps, and long ones hold up several.
 
-Fitted to simulated pools of four kinds of traffic; see ``docs/decisions/0015-routing.md``.
+Fitted to simulated pools; see ``docs/decisions/0032-what-routers-count.md``.
 """
 
 
@@ -154,8 +154,7 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) 
     occupancy = shared_s + alone * (alone_s - shared_s)
     busy = rate * occupancy
     scv = deep.prompt_scv_ratio(traffic) * np.square(1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0))
-    answers = routing.Answers(state.mean, np.minimum(state.decode_s / state.mixed_s, 1.0))
-    wait = routing.pool_wait(*traffic.router, busy, occupancy, traffic.arrival_scv_ratio, scv, answers)
+    wait = routing.pool_wait(*traffic.router, busy, occupancy, traffic.arrival_scv_ratio, scv, state.slowed_ratio)
     mixed_time = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
     residual = (1.0 - mixed_time) * state.decode_s + np.maximum(mixed_time - busy, 0.0) * state.mixed_s
     return PrefillQueue(

@@ -159,8 +159,7 @@ def _found_by_even(mean: FloatArray) -> FloatArray:
 def _wait_ratio(state: State, traffic: Traffic, busy: FloatArray) -> FloatArray:
     """Mean wait of prompts for each other over their service, behind the router, for random arrivals."""
     scv = np.full_like(busy, traffic.prefill_scv_ratio)
-    answers = routing.Answers(state.mean, np.minimum(state.decode_s / state.mixed_s, 1.0))
-    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv, answers).mean_s
+    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv, state.slowed_ratio).mean_s
 
 
 def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:
