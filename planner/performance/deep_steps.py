@@ -16,9 +16,9 @@ from planner.performance.load import FloatArray, LoadPolicy, Replicas, State
 from planner.performance.steady_state import prompt_context_tokens
 from planner.schema.traffic import Traffic
 
-_PARTS = (0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
+_PARTS = (0.25, 0.5, 0.75, 1.0)
 """Of a full chunk, at which pieces of prompts are counted …"""
-_DEEPER = (0.02, 0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.7, 1.0)
+_DEEPER = (0.04, 0.15, 0.35, 0.65, 1.0)
 """… and above it, of what the deepest context makes of one."""
 _LEAST_RATIO = 0.05
 """Of a piece at the start of a prompt to one at the mean context."""

@@ -154,7 +154,8 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) 
     occupancy = shared_s + alone * (alone_s - shared_s)
     busy = rate * occupancy
     scv = deep.prompt_scv_ratio(traffic) * np.square(1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0))
-    wait = routing.pool_wait(*traffic.router, busy, occupancy, traffic.arrival_scv_ratio, scv, state.slowed_ratio)
+    arrivals, slowed = traffic.arrival_scv_ratio, state.slowed_ratio
+    wait = routing.pool_wait(*traffic.router, busy, occupancy, arrivals, scv, slowed)
     mixed_time = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
     residual = (1.0 - mixed_time) * state.decode_s + np.maximum(mixed_time - busy, 0.0) * state.mixed_s
     return PrefillQueue(
