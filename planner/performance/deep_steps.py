@@ -134,11 +134,8 @@ def _some_pieces(
     second = weight @ (full * first * first + between + last * last) * chunk * chunk
     mean = float(weight @ traffic.computed_tokens) / count
     # A chunk more or less than this size: half of one on average.
-    start = full + first / np.maximum(step, 1e-9) - 0.5
-    long = np.stack(
-        [
-            weight @ (np.clip(start - size / np.maximum(step, 1e-9), 0.0, full) + (last >= size))
-            for size in sizes
-        ]
-    )
+    each = 1.0 / np.maximum(step, 1e-9)
+    start = full + first * each - 0.5
+    counts = (np.minimum(np.maximum(start - at * each, 0.0), full) + (last >= at) for at in sizes)
+    long = np.stack([weight @ count for count in counts])
     return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count
