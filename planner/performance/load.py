@@ -191,3 +191,8 @@ class State:
     tokens: FloatArray
     """Tokens that a step emits per sequence on average."""
     tokens_variance: FloatArray
+
+    @property
+    def slowed_ratio(self) -> FloatArray:
+        """How fast answers get on while their replica computes prompts, over how fast without."""
+        return np.minimum(self.decode_s / self.mixed_s, 1.0)

@@ -169,7 +169,7 @@ class ChosenWorkers:
         mean = times.mean(service)
         scv = np.maximum(times.mean(service * service) / (mean * mean) - 1.0, 0.0)
         busy = arriving * mean
-        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv, True)
+        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv)
         wait, waits = found.mean_s, found.probability_fraction
         steps = self._steps(light, arriving)
         stepping = np.maximum(steps.time_fraction, np.minimum(busy, 1.0))
