@@ -22,7 +22,8 @@ from planner.schema.fleet import (
     PeriodChoice,
     Site,
 )
-from planner.solver.places_aside import solve_anywhere
+from planner.solver.cp.solve import solve_cp
+from planner.solver.places_aside import anywhere, solve_anywhere
 from planner.solver.solve import solve_fleet, solve_large
 
 EU, US = Site("p", "eu"), Site("p", "us")
@@ -147,6 +148,27 @@ def test_pairs_coupled_at_each_place_prove_what_pairs_wherever_leave_open():
     loose, exact = solve_anywhere(problem), solve_anywhere(hosts_by_place(problem))
     assert (loose.status, loose.value, loose.lower_bound) == ("feasible", 9, 6)
     assert (exact.status, exact.value, exact.lower_bound) == ("optimal", 9, 9)
+
+
+def test_pairs_of_different_places_need_not_fit_each_other():
+    # Each place has one format, and two cheap GPUs.
+    options = tuple(
+        Option(in_place(role, p), "w", role, f"h-{p}", "g", 1, (Fraction(1),), kv=p, place=p)
+        for role in ("prefill", "decode") for p in ("eu", "us")
+    )  # fmt: skip
+    lines = tuple(
+        Line(f"g/{s.region}{usd}", "g", f"h-{s.region}", "on_demand", Fraction(usd), max_gpus=most, site=s)
+        for s in (EU, US) for usd, most in ((1, 2), (5, None))
+    )  # fmt: skip
+    demands = tuple(FleetDemand("w", role, ((Fraction(2),),), ("b0",)) for role in ("prefill", "decode"))
+    hosts = (Host("h-eu", "g"), Host("h-us", "g"))
+    coupled = (Coupling("w", None),)
+    problem = FleetProblem(1, options, hosts, lines, demands, couplings=coupled,
+                           places={"eu": (EU,), "us": (US,)})  # fmt: skip
+    loose = replace(anywhere(problem), couplings=coupled)
+    assert solve_cp(loose).value == 12
+    assert solve_cp(loose, places={o.id: o.place for o in options}).value == 4
+    assert solve_fleet(problem).value == 4
 
 
 def test_some_plans_use_both_places_and_some_only_one():

