@@ -119,7 +119,7 @@ def test_pairs_coupled_at_each_place_lose_no_plan():
     for seed in range(FLEETS):
         problem = fleet_apart(random.Random(seed))
         expected = best_value(problem)
-        if expected is None:
+        if expected is None or not problem.demands[0].mix:  # with servers of its own a layout is another one
             continue
         loose, exact = solve_anywhere(problem), solve_anywhere(hosts_by_place(problem))
         assert loose.lower_bound <= exact.lower_bound <= expected
