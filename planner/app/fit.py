@@ -55,7 +55,7 @@ class _Held:
     refused: Mapping[str, BoolArray]
 
 
-_HELD: Remembered[_Held] = Remembered(8)
+_HELD: Remembered[_Held] = Remembered(32)
 """Who tries other numbers of sequences asks about the same configurations again and again."""
 
 
