@@ -30,7 +30,7 @@ plan: setup
 
 # The extra is in no way part of the others: it is added to whatever the environment has.
 serve: setup
-	@$(BIN)/python -c 'import nicegui, sqlalchemy' 2>/dev/null || \
+	@$(BIN)/python -c 'import alembic, nicegui, sqlalchemy' 2>/dev/null || \
 	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
 	@$(BIN)/planner serve
 
