@@ -149,7 +149,8 @@ def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResul
 def _warnings(
     asked: Asked, built: Built, load: ServiceLoad, found: ServiceResult, no_price: bool
 ) -> list[str]:
-    item, rate, inside = built.candidates.configurations[0], float(found.rate_rps[0]), float(found.fitting[0])
+    item, rate = built.candidates.configurations[0], float(found.rate_rps[0])
+    inside = max(float(found.fitting[0]), 1.0)  # what fits at all runs, one after the other
     lines = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
     lines += [] if weights_native(item) else [unpacked(item)]
     if isinstance(load, OpenArrivals) and not load.requests:

@@ -16,6 +16,9 @@ Degree = Annotated[int, Field(ge=1, le=4096)]
 Positive = Annotated[float, Field(gt=0, le=1e12)]
 Text = Annotated[str, Field(max_length=4_000_000)]
 Word = Annotated[str, Field(max_length=500)]
+HubName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][\w.-]*$", max_length=200)]
+Models = Annotated[dict[HubName, dict[str, Any]], Field(max_length=16)]
+"""The ``config.json`` of models that the catalog lacks, by their ids of a hub: ``{"org/name": {…}}``."""
 MAX_SEED = 2**31 - 1
 
 
@@ -29,6 +32,7 @@ class ProblemAsked(Noun):
     time_limit_s: Positive | None = None
     """As ``--time-limit``."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    models: Models = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_source(self) -> ProblemAsked:
@@ -97,6 +101,7 @@ class OneConfiguration(Noun):
     start_burst: Literal["included", "excluded"] = "included"
     equal_lengths: bool = False
     burstiness: Positive = PLAIN.burstiness
+    models: Models = Field(default_factory=dict)
 
     @property
     def conventions(self) -> Conventions:
@@ -147,6 +152,7 @@ class FitAsked(Noun):
     gpus: tuple[Word, ...] = ()
     """Only these accelerators."""
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
+    models: Models = Field(default_factory=dict)
 
 
 class DiagnoseAsked(Noun):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planner.loaders.named_files import CONFIG
 from planner.serve.asked import (
     CapacityAsked,
     CheckAsked,
@@ -36,16 +37,14 @@ _PROBLEM = Path("problem.yaml")
 
 
 def answer(kind: str, asked: Any, progress: Progress) -> bytes:
-    """The JSON document that answers a question.
-
-    Args:
-        kind: of the question.
-        asked: its noun.
-        progress: told about long steps.
+    """The JSON document that answers a question, ``asked``; ``progress`` is told about long steps.
 
     Raises:
         PlannerError: as for the command of that name.
     """
+    for name, config in getattr(asked, "models", {}).items():
+        Path(name).mkdir(parents=True)
+        (Path(name) / CONFIG).write_text(json.dumps(config), encoding="utf-8")
     return _ANSWERS[kind](asked, progress)
 
 
@@ -130,7 +129,7 @@ def _file(asked: CheckAsked) -> str:
 
 def _configuration(asked: OneConfiguration) -> dict[str, Any]:
     """What estimate and curve take alike."""
-    left_out = {"start_burst", "equal_lengths", "burstiness"}
+    left_out = {"start_burst", "equal_lengths", "burstiness", "models"}
     given = {name: getattr(asked, name) for name in OneConfiguration.model_fields if name not in left_out}
     share = asked.memory_utilization
     return {**given, "memory_utilization": _share(share), "conventions": asked.conventions}
@@ -171,7 +170,7 @@ def _fit(asked: FitAsked, _: Progress) -> bytes:
     from planner.app.fit import fit
     from planner.report import json_document
 
-    given = asked.model_dump(exclude={"model", "gpus"})
+    given = asked.model_dump(exclude={"model", "gpus", "models"})
     return json_document.encode(json_document.of(fit(asked.model, accelerators=asked.gpus, **given)))
 
 

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from planner.explain.phrases import listing
 from planner.numbers import quantity, share
 from planner.report.cells import COMPUTED, number, table
+from planner.report.limits_text import can_be_missed
 from planner.report.sections.build import section
 from planner.schema.limits_told import ConstraintState
 from planner.schema.plan import Plan
@@ -52,12 +53,12 @@ def _row(state: ConstraintState) -> tuple[Cell, ...]:
         number(state.limit, state.unit),
         number(state.slack, state.unit),
         number(left, "share"),
-        "yes" if state.binding else "no",
+        "yes" if state.binding and can_be_missed(state) else "no",
     )
 
 
 def _held_back(plan: Plan) -> Paragraph | None:
-    binding = [state.id for state in plan.constraints if state.binding]
+    binding = [state.id for state in plan.constraints if state.binding and can_be_missed(state)]
     words = f"What holds the plan back: {listing(binding)}. Capacity is where the first limit is reached."
     return Paragraph(words) if binding else None
 
