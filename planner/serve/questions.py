@@ -5,6 +5,7 @@ The current folder is empty and belongs to the question: documents lie there, an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
