@@ -88,7 +88,7 @@ def solve_mip(
                 with suppress(CrewLost):
                     _widened(state, crew, run, day)
                     if day is not None and _counts(prepared) > DAY_COUNTS:
-                        _bounded(crew, run)
+                        _bounded(prepared, crew, run)
                     elif search_large(state, crew, run, goal) == "infeasible":
                         return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
                 trouble = crew.trouble
@@ -163,8 +163,13 @@ def _widened(state: State, crew: Crew, run: Run, day: SimpleDay | None) -> None:
                 _propose_repaired(state.prepared, run, solved.plan.blocks)
 
 
-def _bounded(crew: Crew, run: Run) -> None:
-    """What the linear relaxation of a day proves that is too large to be searched whole."""
+def _bounded(prepared: Prepared, crew: Crew, run: Run) -> None:
+    """What the linear relaxation of a day proves that is too large to be searched whole.
+
+    With every loss of a replica written out it takes 2 GB and proves next to nothing.
+    """
+    if any(pool.spares for work in prepared.works for pool in work.pools):
+        return
     for _, relaxed in crew.each(iter([("relax", {"limit_s": run.left_s})])):
         if relaxed is not None and relaxed.status == "optimal":
             run.prove(relaxed.value)
