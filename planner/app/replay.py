@@ -26,7 +26,7 @@ from planner.planning.replaying.service import Service, busiest_period, service_
 from planner.planning.replaying.traffic import Arriving, refuse_thinned
 from planner.planning.replaying.verdict import reasons, smallest_change
 from planner.planning.run import Run
-from planner.replay.simulation import Failure
+from planner.replay.run_plan import Failure
 from planner.schema.plan import Plan
 from planner.schema.replay import LimitReplayed, Replay, SmallestChange
 from planner.schema.routing import RoutingPolicy

@@ -174,6 +174,11 @@ class Holdings:
         free = max(kv.room_bytes - self.most_bytes(0), 0.0)
         return free / (kv.block_bytes * tokens / kv.block_tokens)
 
+    def forget(self) -> None:
+        """The prefix cache is lost."""
+        if self.cache is not None:
+            self.cache.clear()
+
     def dropped(self) -> list[int]:
         """Every request that was here, with nothing of what it had written."""
         lost = [*self.begun, *self.prefilling, *self.waiting]
@@ -181,8 +186,7 @@ class Holdings:
             self.run.written.pop(index, None)
             self.run.stalled_s.pop(index, None)
             self.run.handed.discard(index)
-        if self.cache is not None:
-            self.cache.clear()
+        self.forget()
         self.waiting.clear()
         self.prefilling, self.joined = [], []
         self.left, self.taken, self.begun = {}, {}, {}

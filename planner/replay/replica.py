@@ -12,6 +12,7 @@ from collections import deque
 
 from planner.replay.holdings import Holdings
 from planner.replay.run_state import RunState
+from planner.replay.use_over_time import UseOverTime
 from planner.replay.worker import Worker
 
 IDLE = math.inf
@@ -21,8 +22,7 @@ class Replica(Holdings):
     """Requests, cache and the step or steps in progress of one replica; times since the start of the run."""
 
     __slots__ = (
-        "busy_s", "chunks", "delay_s", "kv_area", "peak_kv", "sequence_s", "starts_answers", "steps",
-        "steps_run", "until_s", "version",
+        "chunks", "delay_s", "peak_kv", "starts_answers", "steps", "steps_run", "until_s", "use", "version",
     )  # fmt: skip
 
     def __init__(
@@ -33,6 +33,7 @@ class Replica(Holdings):
         only_prompts: bool = False,
         starts_answers: bool = False,
         queue: deque[int] | None = None,
+        use: UseOverTime | None = None,
     ) -> None:
         """An empty replica.
 
@@ -42,6 +43,7 @@ class Replica(Holdings):
             only_prompts: it computes prompts for other replicas.
             starts_answers: the first token of what is handed to it comes from here.
             queue: shared by all replicas of the pool; None: each has its own.
+            use: where its steps are counted; None: apart.
         """
         super().__init__(worker, run, only_prompts=only_prompts, queue=queue)
         self.starts_answers = starts_answers
@@ -51,7 +53,8 @@ class Replica(Holdings):
         self.until_s, self.version = IDLE, 0
         self.delay_s = 0.0
         """Steps with prompts alone since the last token of decoding requests."""
-        self.busy_s = self.sequence_s = self.kv_area = self.peak_kv = 0.0
+        self.use = UseOverTime(run.parts) if use is None else use
+        self.peak_kv = 0.0
         self.steps_run = 0
 
     # -- arrivals -----------------------------------------------------------------------------------------
@@ -190,9 +193,7 @@ class Replica(Holdings):
             self.peak_kv = min(used, kv.room_bytes)
         if self.run.since_s <= self.begins_s <= self.run.until_s:
             took = now_s - self.begins_s
-            self.busy_s += took
-            self.sequence_s += took * n
-            self.kv_area += took * min(used, kv.room_bytes)
+            self.use.add(self.run.part_of(self.begins_s), took, n, min(used, kv.room_bytes))
 
     def _decoded(self, steps: int, now_s: float) -> None:
         n = len(self.ends)
@@ -202,11 +203,12 @@ class Replica(Holdings):
         run = self.run
         if run.since_s <= self.begins_s <= run.until_s:
             mean_s = (now_s - self.begins_s) / steps
+            gaps = run.gaps_by_part[run.part_of(self.begins_s)]
             if self.delay_s:
-                run.gaps.add(self.delay_s + mean_s, n)
+                gaps.add(self.delay_s + mean_s, n)
                 steps -= 1
             if steps:
-                run.gaps.add(mean_s, n * steps)
+                gaps.add(mean_s, n * steps)
         self.delay_s = 0.0
 
     def _ended(self, index: int, now_s: float) -> int:
@@ -235,7 +237,7 @@ class Replica(Holdings):
             written += 1
             stalled = run.stalled_s.pop(index)
             if run.counts(now_s):
-                run.gaps.add(now_s - stalled, 1)
+                run.gaps_by_part[run.part_of(now_s)].add(now_s - stalled, 1)
         else:
             written = 1
             if run.first_s[index] != run.first_s[index]:
@@ -305,7 +307,7 @@ class Replica(Holdings):
             if run.first_s[index] != run.first_s[index]:
                 run.first_s[index] = first_s
         elif run.counts(first_s):
-            run.gaps.add(first_s - run.first_s[index], 1)
+            run.gaps_by_part[run.part_of(first_s)].add(first_s - run.first_s[index], 1)
 
     def drop_all(self) -> list[int]:
         """The replica fails: every request in it, to be sent elsewhere; nothing of them is kept."""

@@ -11,7 +11,8 @@ import numpy as np
 from planner.planning.replaying.service import Service, predicted_statistics
 from planner.planning.replaying.traffic import Arriving, Came, came
 from planner.replay.observed import Observed, observed
-from planner.replay.simulation import Failure, RunPlan, ServicePlan, simulate
+from planner.replay.run_plan import Failure, RunPlan, ServicePlan
+from planner.replay.simulation import simulate
 from planner.schema.replay import LimitReplayed, PoolReplayed, Predicted, WorkloadReplayed
 
 Progress = Callable[[str], None]

@@ -22,7 +22,7 @@ from planner.planning.replaying.configurations import configuration_of
 from planner.planning.workload.case import Case
 from planner.planning.workload.prefill_decode import split_traffic
 from planner.replay.pool import PoolPlan
-from planner.replay.simulation import ServicePlan
+from planner.replay.run_plan import ServicePlan
 from planner.replay.step_times import StepTimes, step_times
 from planner.replay.worker import KvRoom, Worker
 from planner.schema.catalog_index import Catalog

@@ -13,7 +13,7 @@ from planner.planning.posing.tokens import at_one_rps
 from planner.planning.replaying.pools import Given, Share, service_plan
 from planner.planning.replaying.traffic import ONE_CLASS, Source, source_of
 from planner.planning.workload.case import Case
-from planner.replay.simulation import ServicePlan
+from planner.replay.run_plan import ServicePlan
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
