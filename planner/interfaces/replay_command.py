@@ -38,6 +38,14 @@ def replay(
     duration: Annotated[
         str | None, Option("--duration", metavar="S", help="Length of the period, after the warm-up.")
     ] = None,
+    hours: Annotated[
+        str | None,
+        Option(
+            "--hours",
+            metavar="H|H-H|all",
+            help="Of a plan over hours: one, several in a row (7-12), or all; default: the busiest.",
+        ),
+    ] = None,
     seeds: Annotated[
         str, Option("--seeds", metavar="N", help="Independent runs, for the interval of every number.")
     ] = "3",
@@ -80,6 +88,9 @@ def replay(
         checks.refuse("--columns", f'"{columns}"', "it with --trace")
     rate_rps = checks.positive("--rate", rate, "requests per second")
     duration_s = checks.seconds("--duration", long_duration(duration))
+    span = _hours(checks, hours)
+    if hours is not None and duration is not None and span is not None and span[1] - span[0] != 1:
+        checks.refuse("--duration", f'"{duration}"', "it without several --hours, which say how long")
     runs = checks.whole("--seeds", seeds, high=_MOST_SEEDS)
     first = checks.whole("--seed", seed, low=0, high=MAX_SEED)
     policy = _router(checks, router)
@@ -96,6 +107,7 @@ def replay(
         columns=named,
         rate_rps=rate_rps,
         duration_s=duration_s,
+        hours=span,
         seeds=runs,
         seed=first,
         router=policy,
@@ -117,6 +129,19 @@ def _router(checks: Checks, text: str | None) -> RoutingPolicy | None:
     from planner.schema.routing import POLICIES
 
     return None if text is None else checks.word("--router", text, POLICIES)
+
+
+def _hours(checks: Checks, text: str | None) -> tuple[int, int] | None:
+    """First hour, and the one after the last; -1 for the end of the plan."""
+    if text is None:
+        return None
+    if text == "all":
+        return 0, -1
+    first, mark, last = text.partition("-")
+    if not first.isdecimal() or (mark and not last.isdecimal()):
+        checks.refuse("--hours", f'"{text}"', 'an hour from 0, several such as "7-12", or "all"')
+        return None
+    return int(first), int(last) if mark else int(first) + 1
 
 
 def _failure(checks: Checks, text: str) -> tuple[str, float] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from planner.replay.pool import PoolPlan
 from planner.replay.requests import Requests
@@ -37,6 +38,11 @@ class ServicePlan:
     def pools(self) -> tuple[PoolPlan, ...]:
         """All of them."""
         return self.serve + self.prefill + self.decode
+
+    def each(self, change: Callable[[PoolPlan], PoolPlan]) -> ServicePlan:
+        """The same with every pool changed."""
+        serve, prefill, decode = (tuple(map(change, one)) for one in (self.serve, self.prefill, self.decode))
+        return replace(self, serve=serve, prefill=prefill, decode=decode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ def view(found: Replay) -> RenderableType:
         section("Latency", table(("", *_SHOWN), _latency(found), right=range(1, 7))),
         section("Pools", table(_POOL, list(_pools(found))[:_MOST_ROWS], right=range(1, 8))),
     ]
+    if found.hours:
+        parts.append(section("Hours", table(_HOUR, _hours(found), right=range(1, 6))))
     if found.reasons:
         parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
     if found.change is not None:
@@ -49,6 +51,9 @@ def _what(found: Replay) -> str:
     seeds = numbers.count(found.seeds, "seed")
     source = f"the trace {found.trace}" if found.trace else "its demand"
     hour = "" if found.period is None else f", hour {found.period} of the plan"
+    if found.hours:
+        paid = numbers.significant(found.gpu_hours or 0.0)
+        hour = f", hours {found.hours[0].hour} to {found.hours[-1].hour} of the plan ({paid} GPU-hours)"
     fails = "".join(f", {one} fails" for one in found.failures)
     length = numbers.seconds(found.duration_s)
     text = (
@@ -98,6 +103,26 @@ def _pools(found: Replay) -> Iterator[tuple[str, ...]]:
             numbers.share(one.kv_usage),
             numbers.share(one.kv_peak),
             f"{one.preemptions:,}",
+        )
+
+
+_HOUR = ("hour", "requests/s", "GPUs planned", "GPUs replayed", "nearest limit", "of it", "")
+
+
+def _hours(found: Replay) -> Iterator[tuple[str, ...]]:
+    """Every hour, with the limit that has the least room."""
+    limits = {limit.id: limit.limit_s for limit in found.limits}
+    for one in found.hours:
+        shares = {name: value / limits[name] for name, value in one.limits_s.items()}
+        nearest = max(shares, key=shares.__getitem__, default="")
+        yield (
+            str(one.hour),
+            numbers.significant(sum(one.rate_rps.values())),
+            str(one.planned_gpus),
+            numbers.significant(one.gpus),
+            nearest,
+            numbers.share(shares[nearest]) if nearest else "",
+            "breaks" if one.breaks else "",
         )
 
 

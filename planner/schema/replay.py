@@ -76,6 +76,25 @@ class LimitReplayed(Noun):
     difference: float | None = None
     """Replayed over predicted, less 1."""
     holds: bool
+    hours: tuple[int, ...] = ()
+    """Hours of the plan in which it breaks, where several are replayed: a plan keeps its limits in each."""
+
+
+class HourReplayed(Noun):
+    """One hour of a plan, over all seeds."""
+
+    hour: int
+    """Of the plan, from 0."""
+    rate_rps: dict[str, float]
+    """By workload."""
+    limits_s: dict[str, float]
+    """What was replayed, by limit; 0 where nothing came."""
+    breaks: tuple[str, ...] = ()
+    """Limits that do not hold in it."""
+    planned_gpus: int
+    """Of the replicas that the plan has in it."""
+    gpus: float
+    """Replayed, with those of replicas that start or drain; the mean over the hour."""
 
 
 class SmallestChange(Noun):
@@ -112,7 +131,11 @@ class Replay(Answer):
     """Step times hold with this probability."""
     trace: str | None = None
     period: int | None = None
-    """Hour of the plan that is replayed; null for plans of one hour."""
+    """Hour of the plan that is replayed; null for plans of one hour, and where several are."""
+    hours: tuple[HourReplayed, ...] = ()
+    """Where several hours are replayed one after the other."""
+    gpu_hours: float | None = None
+    """Of all hours that are replayed one after the other."""
     failures: tuple[str, ...] = ()
     iterations: int
     """Steps of all engines, over all seeds."""

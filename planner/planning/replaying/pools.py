@@ -21,7 +21,7 @@ from planner.performance.replica import specifications
 from planner.planning.replaying.configurations import configuration_of
 from planner.planning.workload.case import Case
 from planner.planning.workload.prefill_decode import split_traffic
-from planner.replay.pool import PoolPlan
+from planner.replay.pool import PoolPlan, Turn
 from planner.replay.run_plan import ServicePlan
 from planner.replay.step_times import StepTimes, step_times
 from planner.replay.worker import KvRoom, Worker
@@ -62,13 +62,22 @@ class Share:
     """Share of the requests of each class of its workload."""
 
 
-def service_plan(pools: Sequence[Pool], shares: Mapping[str, Share], given: Given) -> ServicePlan:
-    """The pools of one workload.
+HOUR_S = 3600.0
+
+
+def service_plan(pools: Sequence[Pool], hours: Sequence[Mapping[str, Share]], given: Given) -> ServicePlan:
+    """The pools of one workload that have replicas in any of these hours, with what changes by the hour.
+
+    Times of turns are since the start of the first hour.
 
     Raises:
         InputError: as for `configuration_of`.
     """
-    made = {pool.id: _Made(pool, shares[pool.id], given) for pool in pools if shares[pool.id].replicas}
+    made = {
+        pool.id: _Made(pool, [hour[pool.id] for hour in hours], given)
+        for pool in pools
+        if any(hour[pool.id].replicas for hour in hours)
+    }
     roles = {role: [made[p.id] for p in pools if p.role == role and p.id in made] for role in ROLES}
     supports = given.case.engine.supports
     hand_over = given.case.engine.hand_over
@@ -87,8 +96,8 @@ ROLES = ("serve", "prefill", "decode")
 class _Made:
     """One pool, looked up."""
 
-    def __init__(self, pool: Pool, share: Share, given: Given) -> None:
-        self.pool, self.share, self.given = pool, share, given
+    def __init__(self, pool: Pool, hours: Sequence[Share], given: Given) -> None:
+        self.pool, self.share, self.hours, self.given = pool, hours[0], hours, given
         case = given.case
         self.item = configuration_of(pool, case, given.problem, given.catalog, given.where)
         self.specs = specifications([self.item])
@@ -123,6 +132,11 @@ class _Made:
             link_s_per_token=per_token_s,
             link_s=link_s,
             links=item.attention_dp,
+            turns=tuple(
+                Turn(place * HOUR_S, hour.replicas, tuple(hour.by_class.items()))
+                for place, hour in enumerate(self.hours)
+                if place and hour != self.hours[place - 1]
+            ),
         )
 
     def worker(self) -> Worker:
@@ -195,10 +209,11 @@ def _bytes(specs: StepSpecs, tokens: float) -> float:
 
 def more(service: ServicePlan, extra: Mapping[str, int]) -> ServicePlan:
     """The same pools with more replicas in some of them."""
+    return service.each(lambda pool: replace(pool, replicas=pool.replicas + extra.get(pool.id, 0)))
 
-    def grown(pools: tuple[PoolPlan, ...]) -> tuple[PoolPlan, ...]:
-        return tuple(replace(pool, replicas=pool.replicas + extra.get(pool.id, 0)) for pool in pools)
 
-    return replace(
-        service, serve=grown(service.serve), prefill=grown(service.prefill), decode=grown(service.decode)
+def later(service: ServicePlan, by_s: float) -> ServicePlan:
+    """The same pools, all turns so much later."""
+    return service.each(
+        lambda pool: replace(pool, turns=tuple(replace(turn, at_s=turn.at_s + by_s) for turn in pool.turns))
     )

@@ -56,6 +56,17 @@ class Arriving:
     trace: TraceLengths | None = None
     trace_rps: float | None = None
     """Mean rate that the trace is stretched to; None: as recorded."""
+    hourly_rps: tuple[float, ...] = ()
+    """By hour of the period, where it is longer than one; the first fills the fleet before it."""
+
+    @property
+    def profile(self) -> RateProfile:
+        """The rate over warm-up and period."""
+        if not self.hourly_rps:
+            return RateProfile.steady(self.rate_rps, self.warm_up_s + self.duration_s)
+        each_s = self.duration_s / len(self.hourly_rps)
+        lengths = (self.warm_up_s, *([each_s] * len(self.hourly_rps)))
+        return RateProfile(lengths, (self.hourly_rps[0], *self.hourly_rps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +136,13 @@ def came(
         rows = np.flatnonzero(arrival <= arriving.duration_s)
         arrival = arrival[rows]
         prompts, answers = trace.input_tokens[rows], trace.output_tokens[rows]
-        since, until, numbers = 0.0, float(arrival[-1]), None
+        since, numbers = 0.0, None
+        until = arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
         blocks = None if trace.blocks is None else tuple(trace.blocks[row] for row in rows.tolist())
     else:
         until = arriving.warm_up_s + arriving.duration_s
         since = arriving.warm_up_s
-        arrival = arrivals_s(RateProfile.steady(arriving.rate_rps, until), arriving.burstiness, random)
+        arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
         if not arrival.size:
             arrival = np.array([since])
         if trace is not None:
