@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from planner.app.explain_plan import session_of
@@ -23,6 +23,7 @@ from planner.planning.replaying.answer import (
     workload_document,
 )
 from planner.planning.replaying.hours import HOUR_S, hour_documents, hours_of
+from planner.planning.replaying.pools import EngineAsked
 from planner.planning.replaying.service import Service, service_of
 from planner.planning.replaying.traffic import Arriving, refuse_thinned
 from planner.planning.replaying.verdict import reasons, smallest_change
@@ -61,6 +62,9 @@ class Asked:
     failures: tuple[tuple[str, float], ...] = ()
     workload: str | None = None
     confidence: float | None = None
+    engine: EngineAsked = field(default_factory=EngineAsked)
+    adapter_skew: float = 0.0
+    """The n-th LoRA adapter is asked for in proportion to ``n^-skew``."""
     hours: tuple[int, int] | None = None
     """From one hour of the plan up to another one (-1: its last); None: the busiest alone."""
     change: bool = True
@@ -149,7 +153,7 @@ def _services(
         if workload.name in wanted:
             service = service_of(
                 workload, plan, session.stated, session.study, where=where, confidence=asked.confidence,
-                router=asked.router, hours=hours,
+                router=asked.router, hours=hours, engine=asked.engine,
             )  # fmt: skip
             services += [] if service is None else [service]
     if not services:
@@ -198,7 +202,7 @@ def _question(
         warm_up = 0.0 if timed else _WARM_UP_S
     hourly = tuple(one * rate / (service.rate_rps or 1.0) for one in service.rates_rps) if several else ()
     stretched = asked.rate_rps if timed else None
-    arriving = Arriving(rate, burstiness, warm_up, duration, trace, stretched, hourly)
+    arriving = Arriving(rate, burstiness, warm_up, duration, trace, stretched, asked.adapter_skew, hourly)
     mine = {pool.id for pool in service.pools}
     failures = tuple(Failure(name, at_s) for name, at_s in asked.failures if name in mine)
     seeds = 1 if _certain(service, timed) else asked.seeds

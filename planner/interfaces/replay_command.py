@@ -54,6 +54,29 @@ def replay(
         str | None,
         Option("--router", metavar="POLICY", help="Another router than the plan's in front of every pool."),
     ] = None,
+    batching: Annotated[
+        str | None,
+        Option(
+            "--batching",
+            metavar="POLICY",
+            help="How engines schedule: fcfs, prefill-first, decode-first or slo-aware; default: as they do.",
+        ),
+    ] = None,
+    preemption: Annotated[
+        str,
+        Option("--preemption", metavar="HOW", help="Of what outgrows the KV cache: recompute, or swap."),
+    ] = "recompute",
+    eviction: Annotated[
+        str, Option("--eviction", metavar="HOW", help="Of prefix blocks: lru, or lfu (least often used).")
+    ] = "lru",
+    adapter_skew: Annotated[
+        str | None,
+        Option(
+            "--adapter-skew",
+            metavar="S",
+            help="The n-th LoRA adapter is asked for in proportion to n^-S; default: all alike.",
+        ),
+    ] = None,
     fail: Annotated[
         list[str] | None,
         Option(
@@ -82,6 +105,8 @@ def replay(
     catalog: Overlays = None,
 ) -> None:
     """Replay a plan request by request, step by step: does it keep its limits, and where not, why."""
+    from planner.schema.replay import EVICTIONS, PREEMPTIONS, SCHEDULERS
+
     checks = Checks(COMMAND)
     named = None if columns is None else parsed_columns(checks, columns)
     if columns is not None and trace is None:
@@ -96,10 +121,15 @@ def replay(
     policy = _router(checks, router)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
     share = _confidence(checks, confidence)
+    scheduler = None if batching is None else checks.word("--batching", batching, SCHEDULERS)
+    preempts = checks.word("--preemption", preemption, PREEMPTIONS)
+    evicts = checks.word("--eviction", eviction, EVICTIONS)
+    skew = checks.positive("--adapter-skew", adapter_skew, "the exponent") or 0.0
     overlays = checks.folders("--catalog", catalog)
     checks.done()
     answer = Answer(as_json=as_json, out=out)
     from planner.app import replay as replay_case
+    from planner.planning.replaying.pools import EngineAsked
     from planner.report import json_document, replay_text
 
     asked = replay_case.Asked(
@@ -108,6 +138,8 @@ def replay(
         rate_rps=rate_rps,
         duration_s=duration_s,
         hours=span,
+        engine=EngineAsked(scheduler, preempts, evicts),
+        adapter_skew=skew,
         seeds=runs,
         seed=first,
         router=policy,

@@ -36,6 +36,8 @@ class PoolUse:
     """Mean share of the cache in use."""
     kv_peak: float
     preemptions: int
+    swaps: int = 0
+    adapter_loads: int = 0
     paid: tuple[float, ...] = ()
     """Replicas by part of the period, with those that start or drain …"""
     busy_by_part: tuple[float, ...] = ()
@@ -181,6 +183,8 @@ def _use(
         kv_usage=sum(use.kv_byte_s) / time_s / room if bounded else 0.0,
         kv_peak=max((one.peak_kv for one in pool.replicas), default=0.0) / room if bounded else 0.0,
         preemptions=sum(one.preemptions for one in pool.replicas),
+        swaps=sum(one.swaps for one in pool.replicas),
+        adapter_loads=sum(one.adapter_loads for one in pool.replicas),
         paid=tuple(one / (edges[1] - edges[0] or 1.0) for one in paid_s),
         busy_by_part=tuple(min(a / b, 1.0) for a, b in zip(use.busy_s, each, strict=True)),
         decoding=tuple(a / b for a, b in zip(use.sequence_s, each, strict=True)),

@@ -10,7 +10,7 @@ import heapq
 import math
 from collections import deque
 
-from planner.replay.holdings import Holdings
+from planner.replay.admission import Admission
 from planner.replay.run_state import RunState
 from planner.replay.use_over_time import UseOverTime
 from planner.replay.worker import Worker
@@ -18,11 +18,11 @@ from planner.replay.worker import Worker
 IDLE = math.inf
 
 
-class Replica(Holdings):
+class Replica(Admission):
     """Requests, cache and the step or steps in progress of one replica; times since the start of the run."""
 
     __slots__ = (
-        "chunks", "delay_s", "peak_kv", "starts_answers", "steps", "steps_run", "until_s", "use", "version",
+        "chunks", "delay_s", "peak_kv", "steps", "steps_run", "until_s", "use", "version",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +109,7 @@ class Replica(Holdings):
 
     def begin(self, now_s: float) -> None:
         """Start what comes next: a step with prompts, steps up to the next end of an answer, or nothing."""
+        self.now_s = now_s
         if self.queue or self.waiting:
             self._admit()
             self.make_room()
@@ -125,20 +126,35 @@ class Replica(Holdings):
                 self.until_s = now_s + self._decode_s(self.steps)
             else:
                 self.steps, self.until_s = 0, IDLE
+        if self.stall_s and self.until_s != IDLE:
+            self._wait_for_link()
         if self.joined and self.ends and (not self.chunks or not self.worker.prompts_apart):
-            first_s = now_s + self._decode_s(1) if self.steps else self.until_s
+            first_s = self.begins_s + self._decode_s(1) if self.steps else self.until_s
             for index in self.joined:
                 self._first_of_handed(index, first_s)
             self.joined = []
 
+    def _wait_for_link(self) -> None:
+        """KV caches or adapters go over the host's link before the step begins."""
+        stall_s, self.stall_s = self.stall_s, 0.0
+        if self.run.counts(self.begins_s):
+            n = len(self.ends)
+            self.use.add(self.run.part_of(self.begins_s), stall_s, n, min(self.used_bytes(), self.room))
+        self.begins_s += stall_s
+        self.until_s += stall_s
+        if self.ends:
+            self.delay_s += stall_s
+
     def _begin_prompts(self, now_s: float) -> None:
-        """A step with chunks of prompts, first come, first served."""
+        """A step with chunks of prompts, in the order in which they were admitted."""
         worker, left, n = self.worker, self.left, len(self.ends)
         budget = worker.batched_tokens
         if worker.prompts_apart:
             n = 0
         else:
             budget = max(budget - n * worker.verified_tokens, 1)
+            if n and worker.gap_limit_s < IDLE and self.slack_s(self.prefilling[0], now_s) > 0.0:
+                budget = self._calm(n, budget)
         chunks, tokens, seen = self.chunks, 0, 0.0
         prompts, written = self.run.requests.prompt, self.run.written
         for index in self.prefilling:
@@ -156,6 +172,21 @@ class Replica(Holdings):
         decode_s = times.alone_s[n] + times.per_token_s[n] * self.held if n else 0.0
         self.steps = 0
         self.until_s = now_s + decode_s + times.prompts_s(n, tokens, seen)
+
+    def _calm(self, n: int, budget: int) -> int:
+        """Prompt tokens with which a step keeps the limit on gaps; a sixteenth of the budget at least."""
+        times, low, high = self.worker.times, max(budget // 16, 1), budget
+        room_s = self.worker.gap_limit_s - times.decode_s(n, self.held)
+        index = self.prefilling[0]
+        before = self.run.requests.prompt[index] - self.left[index]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if times.prompts_s(n, middle, middle * (before + middle / 2.0)) <= room_s:
+                low = middle
+            else:
+                high = middle
+        whole = times.prompts_s(n, budget, budget * (before + budget / 2.0)) <= room_s
+        return budget if whole else low
 
     def finish(self) -> list[int]:
         """End what is in progress: the requests that are done here."""
@@ -244,66 +275,14 @@ class Replica(Holdings):
                 run.first_s[index] = now_s
         self._decode(index, run.requests.prompt[index] + written, written, now_s, over)
 
-    def _decode(self, index: int, context: int, written: int, now_s: float, over: list[int]) -> None:
-        """Decode a request from now on, unless everything is written."""
-        rest = self.run.requests.answer[index] - written
-        if rest <= 0:
-            self.run.last_s[index] = now_s
-            if self.worker.reserves_answer:
-                self.reserved -= self.taken.pop(index)
-            over.append(index)
-            return
-        each = self.worker.tokens_per_step
-        steps = rest if each == 1.0 else math.ceil(rest / each - 1e-9)
-        heapq.heappush(self.ends, (self.step + steps, index))
-        self.begun[index] = (self.step, float(context))
-        self.held += context
-
-    # -- admission -------------------------------------------------------------------------------
-
-    def _admit(self) -> None:
-        """Requests for which there is room, while the step has tokens left."""
-        budget = self.worker.batched_tokens - len(self.ends) * self.worker.verified_tokens
-        budget -= sum(self.left.values())
-        waiting, run = self.waiting, self.run
-        while True:
-            if waiting:
-                source = waiting
-            elif self.queue:
-                source = self.queue
-            else:
-                return
-            index = source[0]
-            handed = index in run.handed
-            if (budget <= 0 and not handed) or not self.has_room(index):
-                return
-            source.popleft()
-            if handed:
-                self._take_handed(index)
-                continue
-            need = self.need_bytes(index)
-            self.taken[index] = need
-            self.reserved += need
-            left = self.uncached(index) + run.written.get(index, 0)
-            self.left[index] = left
-            self.prefilling.append(index)
-            budget -= left
-
-    def _take_handed(self, index: int) -> None:
-        """A request whose KV has come decodes at once."""
-        run = self.run
-        if self.worker.reserves_answer:
-            need = self.need_bytes(index)
-            self.taken[index] = need
-            self.reserved += need
-        written = 0 if self.starts_answers else 1
-        self._decode(index, run.requests.prompt[index] + written, written, self.until_s, [])
-        self.joined.append(index)
-
     def _first_of_handed(self, index: int, first_s: float) -> None:
         """The first token of this side."""
         run = self.run
-        if self.starts_answers:
+        stalled = run.stalled_s.pop(index, None)
+        if stalled is not None:
+            if run.counts(first_s):
+                run.gaps_by_part[run.part_of(first_s)].add(first_s - stalled, 1)
+        elif self.starts_answers:
             if run.first_s[index] != run.first_s[index]:
                 run.first_s[index] = first_s
         elif run.counts(first_s):
@@ -311,6 +290,6 @@ class Replica(Holdings):
 
     def drop_all(self) -> list[int]:
         """The replica fails: every request in it, to be sent elsewhere; nothing of them is kept."""
-        self.chunks, self.steps, self.delay_s, self.until_s = [], 0, 0.0, IDLE
+        self.chunks, self.steps, self.delay_s, self.stall_s, self.until_s = [], 0, 0.0, 0.0, IDLE
         self.version += 1
         return self.dropped()

@@ -22,6 +22,8 @@ class Requests:
     blocks: tuple[tuple[int, ...], ...] | None = None
     """Of each prompt the numbers of its blocks: caches find equal leading ones; None: `computed` says it."""
     block_tokens: int = 1
+    adapter: list[int] | None = None
+    """Number of the LoRA adapter of each; None: the base model alone."""
 
     def __len__(self) -> int:
         """Number of requests."""

@@ -30,6 +30,8 @@ class RunState:
     """Tokens that requests had written when they were set back."""
     stalled_s: dict[int, float] = field(default_factory=dict)
     """Last token of those requests."""
+    swapped: dict[int, int] = field(default_factory=dict)
+    """Context of requests whose KV cache lies in the memory of the host."""
     computed: list[int] = field(default_factory=list)
     """Prompt tokens that were computed."""
     handed: set[int] = field(default_factory=set)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from planner.replay.lives import DRAINS, SERVES
 from planner.replay.pool import Pool
 from planner.replay.replica import IDLE
 from planner.replay.routers import GONE
@@ -273,18 +274,25 @@ class _Run:
 
     def _ready(self, number: int, place: int, now: float) -> None:
         pool = self.pools[number]
-        if not pool.ready(place, now):
-            return
+        if pool.ready(place, now):
+            self._serves(number, [place], now)
+
+    def _serves(self, number: int, places: list[int], now: float) -> None:
+        """Replicas take requests again: those that found none, and those that wait for any."""
         stuck, self.stuck = self.stuck, []
         for index in stuck:
             self._arrive(index, now)
-        if pool.queue and pool.replicas[place].look(now):
-            self._note(number, place)
+        pool = self.pools[number]
+        for place in places:
+            if pool.queue and pool.replicas[place].look(now):
+                self._note(number, place)
 
     def _grow(self, number: int, count: int, now: float) -> None:
         pool = self.pools[number]
+        drained = pool.lives.at(DRAINS)
         for place in pool.grow(count, now):
             heapq.heappush(self.events, (pool.lives.ready_s[place], _READY, number, place))
+        self._serves(number, [place for place in drained if pool.lives.state[place] == SERVES], now)
 
     def _turn(self, number: int, place: int, now: float) -> None:
         """An hour begins: its shares, and an end for what it has no need of."""

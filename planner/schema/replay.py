@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.pool import Statistic
 from planner.schema.routing import RoutingPolicy
+
+Scheduler = Literal["fcfs", "prefill-first", "decode-first", "slo-aware"]
+"""First come, first served beside decoding; prompts in steps of their own while decoding waits; whole
+batches to their longest answer; by time left to the limit on TTFT, with prompts as large as that on ITL
+allows."""
+SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
+Preemption = Literal["recompute", "swap"]
+PREEMPTIONS: tuple[Preemption, ...] = get_args(Preemption)
+EVICTIONS: tuple[Literal["lru", "lfu"], ...] = ("lru", "lfu")
 
 
 class WorkloadReplayed(Noun):
@@ -57,6 +66,10 @@ class PoolReplayed(Noun):
     """Largest share of the cache in use, of any replica and seed."""
     preemptions: int
     """Over all seeds."""
+    swaps: int = 0
+    """Preemptions of which the KV cache went to the memory of the host and back."""
+    adapter_loads: int = 0
+    """LoRA adapters that were loaded into a slot, over all seeds."""
     hit_ratio: float
     policy: RoutingPolicy
 

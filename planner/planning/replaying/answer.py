@@ -191,6 +191,8 @@ def pool_documents(answer: Answered) -> dict[str, PoolReplayed]:
             kv_usage=_mean([use.kv_usage for use in uses]),
             kv_peak=max(use.kv_peak for use in uses),
             preemptions=sum(use.preemptions for use in uses),
+            swaps=sum(use.swaps for use in uses),
+            adapter_loads=sum(use.adapter_loads for use in uses),
             hit_ratio=_mean([run.hit_ratio for run in answer.runs]),
             policy=plan.policy,
         )

@@ -10,7 +10,7 @@ from planner.errors import input_error
 from planner.explain.problem_values import hourly_rps, peak_rps
 from planner.planning.posing.study import Study
 from planner.planning.posing.tokens import at_one_rps
-from planner.planning.replaying.pools import Given, Share, service_plan
+from planner.planning.replaying.pools import EngineAsked, Given, Share, service_plan
 from planner.planning.replaying.traffic import ONE_CLASS, Source, source_of
 from planner.planning.workload.case import Case
 from planner.replay.run_plan import ServicePlan
@@ -53,6 +53,7 @@ def service_of(
     confidence: float | None,
     router: RoutingPolicy | None,
     hours: Sequence[int | None],
+    engine: EngineAsked,
 ) -> Service | None:
     """One workload over hours of a plan; None where no replica of the plan serves it in any of them.
 
@@ -65,6 +66,7 @@ def service_of(
         confidence: of step times; None: the plan's.
         router: in place of the plan's; None: the plan's.
         hours: numbers from 0 that follow each other, or None alone for plans of one hour.
+        engine: how engines schedule.
 
     Raises:
         InputError: pools of measured workers, or of a problem that no longer fits the catalog.
@@ -79,15 +81,21 @@ def service_of(
     pools = tuple(pool for pool in every if any(hour[pool.id].replicas for hour in by_hour))
     if not pools:
         return None
-    engine = pools[0].engine
+    named = pools[0].engine
     keeps = workload.demand.sessions is not None or workload.demand.trace is not None
     rated = workload if keeps else at_one_rps(workload)
-    case = study.case(rated.model_copy(update={"engine": engine}), problem)
+    case = study.case(rated.model_copy(update={"engine": named}), problem)
     given = Given(
-        case, problem, study.catalog, where, case.confidence if confidence is None else confidence, router
+        case,
+        problem,
+        study.catalog,
+        where,
+        case.confidence if confidence is None else confidence,
+        router,
+        engine,
     )
-    named = (name for hour in by_hour for pool in pools for name in hour[pool.id].by_class)
-    names = tuple(dict.fromkeys(named)) or ONE_CLASS
+    classes = (name for hour in by_hour for pool in pools for name in hour[pool.id].by_class)
+    names = tuple(dict.fromkeys(classes)) or ONE_CLASS
     return Service(
         workload=workload.name,
         case=case,

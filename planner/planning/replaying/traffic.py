@@ -43,6 +43,8 @@ class Source:
     bucket_names: tuple[str, ...] = ()
     """Of `pairs` that are buckets, their names."""
     image_tokens: float = 0.0
+    adapters: int = 0
+    """LoRA adapters that requests choose from."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Arriving:
     trace: TraceLengths | None = None
     trace_rps: float | None = None
     """Mean rate that the trace is stretched to; None: as recorded."""
+    adapter_skew: float = 0.0
+    """The n-th adapter is asked for in proportion to ``n^-skew``; 0: all alike."""
     hourly_rps: tuple[float, ...] = ()
     """By hour of the period, where it is longer than one; the first fills the fleet before it."""
 
@@ -95,12 +99,13 @@ def source_of(case: Case, folder: Path, catalog: Catalog) -> Source:
     lengths, trace = lengths_of(workload, folder, catalog)
     assert lengths is not None, "only sessions have no lengths"
     cut = Trimmed.of(workload.trim)
+    adapters = workload.lora.adapters if workload.lora is not None else 0
     if lengths.input is not None and lengths.output is not None:
         prompts, answers = _side(lengths.input, cut.scale), _side(lengths.output, most=cut.most)
-        return Source(prompts, answers, None, image_tokens=image_tokens)
+        return Source(prompts, answers, None, image_tokens=image_tokens, adapters=adapters)
     both = Pairs(*pairs(lengths, trace, cut))
     names = tuple(bucket.name for bucket in lengths.buckets or ())
-    return Source(None, None, both, names, image_tokens)
+    return Source(None, None, both, names, image_tokens, adapters)
 
 
 def _side(side: LengthSide, scale: float = 1.0, most: float = np.inf) -> Side:
@@ -154,7 +159,8 @@ def came(
     waits = _fetched(pools, arrival.size, random)
     size = 1 if trace is None or blocks is None else trace.block_tokens
     lists = (arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist())
-    requests = Requests(*lists, waits, blocks, size)
+    adapter = _adapters(source.adapters, arriving.adapter_skew, arrival.size, random)
+    requests = Requests(*lists, waits, blocks, size, adapter)
     return Came(requests, _classes(names, source, prompts, numbers), since, until)
 
 
@@ -176,6 +182,15 @@ def _drawn(
         assert source.answers is not None, "one of the two forms"
         prompts, answers = drawn(source.prompts, count, random), drawn(source.answers, count, random)
     return in_tokens(prompts + source.image_tokens), in_tokens(answers), numbers
+
+
+def _adapters(number: int, skew: float, count: int, random: np.random.Generator) -> list[int] | None:
+    """The adapter of each request."""
+    if not number:
+        return None
+    weight = np.arange(1.0, number + 1.0) ** -skew
+    found: list[int] = random.choice(number, count, p=weight / weight.sum()).tolist()
+    return found
 
 
 def _fetched(pools: Sequence[Pool], count: int, random: np.random.Generator) -> list[float] | None:
