@@ -1,5 +1,7 @@
 """What a replay must keep whatever comes: requests, tokens, room in the cache, Little's law."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,9 @@ def _runs(draw):
         prompts_apart=draw(st.booleans()),
         tokens_per_step=each,
         verified_tokens=1 if each == 1.0 else 3,
+        swap_bytes_per_s=draw(st.sampled_from([0.0, 1e4, 1e9])),
+        ttft_limit_s=draw(st.sampled_from([math.inf, 0.5])),
+        gap_limit_s=draw(st.sampled_from([math.inf, 0.02])),
     )
     return (
         own,
@@ -76,7 +81,7 @@ def _conserved(found, asked):
             assert not [*replica.waiting, *replica.prefilling, *replica.ends, *replica.begun, *replica.taken]
             assert replica.held == pytest.approx(0.0, abs=1e-6)
             assert replica.reserved == pytest.approx(0.0, abs=1e-6)
-    assert not {**found.state.written, **found.state.stalled_s}
+    assert not {**found.state.written, **found.state.stalled_s, **found.state.swapped}
 
 
 @settings(max_examples=120, deadline=None)
