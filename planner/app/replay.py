@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from planner.app.explain_plan import session_of
@@ -24,13 +24,16 @@ from planner.planning.replaying.answer import (
 )
 from planner.planning.replaying.hours import HOUR_S, hour_documents, hours_of
 from planner.planning.replaying.pools import EngineAsked
+from planner.planning.replaying.scaling import ScalersAsked, perfect, row, scaled
 from planner.planning.replaying.service import Service, service_of
 from planner.planning.replaying.traffic import Arriving, refuse_thinned
 from planner.planning.replaying.verdict import reasons, smallest_change
 from planner.planning.run import Run
 from planner.replay.run_plan import Failure
+from planner.schema.catalog import Storage
+from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan
-from planner.schema.replay import LimitReplayed, Replay, SmallestChange
+from planner.schema.replay import LimitReplayed, Replay, ScalingReplayed, SmallestChange
 from planner.schema.routing import RoutingPolicy
 from planner.schema.traces import TraceColumns, TraceLengths, TraceNamed
 
@@ -67,6 +70,11 @@ class Asked:
     """The n-th LoRA adapter is asked for in proportion to ``n^-skew``."""
     hours: tuple[int, int] | None = None
     """From one hour of the plan up to another one (-1: its last); None: the busiest alone."""
+    scaling: bool = False
+    """Hold the plan's schedule against autoscalers and the perfect one."""
+    scalers: ScalersAsked = field(default_factory=ScalersAsked)
+    storage: str | None = None
+    """Where starting replicas load from; None: as planned."""
     change: bool = True
     """Look for the smallest change that holds where the plan breaks."""
 
@@ -108,6 +116,7 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
     breaks = any(not limit.holds for limit in found)
     prices = {pool.id: pool.usd_per_hour / max(pool.replicas, 1) for pool in plan.pools}
     change = _change(answers, prices, run) if breaks and asked.change and len(hours) == 1 else None
+    scaling = _scaling(answers, asked, run) if asked.scaling else ()
     by_hour = hour_documents(plan, answers, found)
     margins = [1.0 - limit.replayed_s / limit.limit_s for limit in found]
     longest = max(questions, key=lambda one: one.arriving.duration_s).arriving
@@ -130,10 +139,32 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
         period=hours[0] if len(hours) == 1 else None,
         hours=by_hour,
         gpu_hours=sum(hour.gpus for hour in by_hour) if by_hour else None,
+        scaling=scaling,
         failures=tuple(f"{name} at {at_s:g} s" for name, at_s in asked.failures),
         iterations=sum(run_.steps for answer in answers for run_ in answer.runs),
         warnings=_warnings(services, trace),
     )
+
+
+def _scaling(answers: Sequence[Answered], asked: Asked, run: Run) -> tuple[ScalingReplayed, ...]:
+    """The plan's schedule, two autoscalers and the perfect one, over the same requests."""
+    questions = [answer.question for answer in answers]
+    rows = [row("schedule", answers)]
+    for how in ("reactive", "predictive"):
+        rows.append(row(how, [scaled(one, how, asked.scalers, run.progress) for one in questions]))
+    rows.append(row("perfect", [perfect(one, run.progress) for one in questions]))
+    return tuple(rows)
+
+
+def _storage(asked: Asked, catalog: Catalog) -> Storage | None:
+    if asked.storage is None:
+        return None
+    found = catalog.storage(asked.storage)
+    if found is None:
+        names = catalog.names("storage")
+        expected = f"one of {', '.join(names)}"
+        raise input_error(WHERE, "--storage", f'"{asked.storage}"', expected, nearest(asked.storage, names))
+    return found
 
 
 def _services(
@@ -148,12 +179,13 @@ def _services(
         expected = f"--workload with the one that it is for: {', '.join(names)}"
         raise input_error(WHERE, flag, f"it for a plan of {len(names)} workloads", expected)
     wanted = names if asked.workload is None else [asked.workload]
-    services = []
+    services, storage = [], _storage(asked, session.study.catalog)
     for workload in session.stated.workloads:
         if workload.name in wanted:
             service = service_of(
                 workload, plan, session.stated, session.study, where=where, confidence=asked.confidence,
                 router=asked.router, hours=hours, engine=asked.engine,
+                storage=storage,
             )  # fmt: skip
             services += [] if service is None else [service]
     if not services:
@@ -206,6 +238,9 @@ def _question(
     mine = {pool.id for pool in service.pools}
     failures = tuple(Failure(name, at_s) for name, at_s in asked.failures if name in mine)
     seeds = 1 if _certain(service, timed) else asked.seeds
+    if asked.scalers.cold_start_s is not None:
+        start_s = asked.scalers.cold_start_s
+        service = replace(service, plan=service.plan.each(lambda pool: replace(pool, start_s=start_s)))
     return Question(service, arriving, seeds, asked.seed, failures, several)
 
 

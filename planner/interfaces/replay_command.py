@@ -77,6 +77,29 @@ def replay(
             help="The n-th LoRA adapter is asked for in proportion to n^-S; default: all alike.",
         ),
     ] = None,
+    scaling: Annotated[
+        bool,
+        Option("--scaling", help="Hold the plan's schedule against autoscalers and the least that would do."),
+    ] = False,
+    target: Annotated[
+        str | None,
+        Option(
+            "--target",
+            metavar="P",
+            help="Of autoscalers: a replica's rate over its planned capacity; default: as at the peak.",
+        ),
+    ] = None,
+    min_replicas: Annotated[
+        str, Option("--min-replicas", metavar="N", help="Of every pool, that autoscalers keep warm.")
+    ] = "1",
+    cold_start: Annotated[
+        str | None,
+        Option("--cold-start", metavar="S", help="What a replica takes to start; default: as planned."),
+    ] = None,
+    storage: Annotated[
+        str | None,
+        Option("--storage", metavar="ID", help="Where starting replicas load from; default: as planned."),
+    ] = None,
     fail: Annotated[
         list[str] | None,
         Option(
@@ -120,7 +143,10 @@ def replay(
     first = checks.whole("--seed", seed, low=0, high=MAX_SEED)
     policy = _router(checks, router)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
-    share = _confidence(checks, confidence)
+    share = _share(checks, "--confidence", confidence, 0.01, 0.99)
+    aim = _share(checks, "--target", target, 0.01, 1.0)
+    warm = checks.whole("--min-replicas", min_replicas, high=10_000)
+    start_s = checks.seconds("--cold-start", long_duration(cold_start))
     scheduler = None if batching is None else checks.word("--batching", batching, SCHEDULERS)
     preempts = checks.word("--preemption", preemption, PREEMPTIONS)
     evicts = checks.word("--eviction", eviction, EVICTIONS)
@@ -130,6 +156,7 @@ def replay(
     answer = Answer(as_json=as_json, out=out)
     from planner.app import replay as replay_case
     from planner.planning.replaying.pools import EngineAsked
+    from planner.planning.replaying.scaling import ScalersAsked
     from planner.report import json_document, replay_text
 
     asked = replay_case.Asked(
@@ -140,6 +167,9 @@ def replay(
         hours=span,
         engine=EngineAsked(scheduler, preempts, evicts),
         adapter_skew=skew,
+        scaling=scaling,
+        scalers=ScalersAsked(aim, warm, start_s),
+        storage=storage,
         seeds=runs,
         seed=first,
         router=policy,
@@ -184,14 +214,14 @@ def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
     return (pool, at_s) if mark and pool and at_s is not None else None
 
 
-def _confidence(checks: Checks, text: str | None) -> float | None:
-    told = checks.fraction("--confidence", text)
+def _share(checks: Checks, flag: str, text: str | None, low: float, high: float) -> float | None:
+    told = checks.fraction(flag, text)
     if told is None:
         return None
     from planner import units
 
     value = float(units.parse(told, units.FRACTION))
-    if not 0.01 <= value <= 0.99:
-        checks.refuse("--confidence", f'"{text}"', "a share from 1 % to 99 %")
+    if not low <= value <= high:
+        checks.refuse(flag, f'"{text}"', f"a share from {low:.0%} to {high:.0%}".replace("%", " %"))
         return None
     return value

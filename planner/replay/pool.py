@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from random import Random
 
+from planner.replay.autoscaler import Autoscaler, Watch
 from planner.replay.lives import DRAINS, OFF, SERVES, STARTS, Lives
 from planner.replay.replica import IDLE, Replica
 from planner.replay.routers import GONE, router
@@ -55,6 +56,8 @@ class PoolPlan:
     turns: tuple[Turn, ...] = ()
     """Changes by schedule, in the order of time: what is more begins to start `start_s` ahead, what is less
     takes no request from then on and ends what it has."""
+    autoscaler: Autoscaler | None = None
+    """In place of turns."""
 
 
 class Pool:
@@ -80,6 +83,9 @@ class Pool:
         self.links_s: list[float] = []
         """When the links of each are free."""
         self.lives = Lives()
+        self.watch = None if plan.autoscaler is None else Watch(plan.autoscaler, plan.start_s)
+        self.arrived = 0
+        """Requests that have come to it."""
         self.shares = dict(plan.classes)
         for _ in range(plan.replicas):
             self._add(0.0, 0.0)

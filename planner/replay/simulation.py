@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from planner.replay.autoscaler import EVERY_S
 from planner.replay.lives import DRAINS, SERVES
 from planner.replay.pool import Pool
 from planner.replay.replica import IDLE
@@ -21,7 +22,7 @@ from planner.replay.run_state import RunState
 
 _PROGRESS = 20_000
 """Events between two calls of the progress."""
-_HANDED, _FAILS, _READY, _ARRIVES, _GROWS, _TURNS = range(-1, -7, -1)
+_HANDED, _FAILS, _READY, _ARRIVES, _GROWS, _TURNS, _LOOKS = range(-1, -8, -1)
 
 
 @dataclass(slots=True)
@@ -79,6 +80,8 @@ class _Run:
         for failure in self.plan.failures:
             heapq.heappush(self.events, (failure.at_s, _FAILS, ids.index(failure.pool), 0))
         for number, pool in enumerate(self.pools):
+            if pool.watch is not None:
+                heapq.heappush(self.events, (EVERY_S, _LOOKS, number, 0))
             before = pool.plan.replicas
             for place, turn in enumerate(pool.plan.turns):
                 if turn.replicas > before:
@@ -134,8 +137,10 @@ class _Run:
             self._ready(place, version, now)
         elif kind == _GROWS:
             self._grow(place, version, now)
-        else:
+        elif kind == _TURNS:
             self._turn(place, version, now)
+        else:
+            self._look(place, now)
 
     # -- the way of a request -----------------------------------------------------------------------------
 
@@ -156,6 +161,7 @@ class _Run:
             self.places[index] = -1
             return
         self.places[index] = number
+        pool.arrived += 1
         if pool.queue is not None:
             pool.queue.append(index)
             place = pool.waiting_at(now)
@@ -217,6 +223,7 @@ class _Run:
             return
         receiver = self.pools[back]
         to = receiver.chosen(index)
+        receiver.arrived += 1
         receiver.loads[to] += 1
         self.receivers[index], self.replica_of[index] = back, to
         sender = self.pools[number]
@@ -293,6 +300,19 @@ class _Run:
         for place in pool.grow(count, now):
             heapq.heappush(self.events, (pool.lives.ready_s[place], _READY, number, place))
         self._serves(number, [place for place in drained if pool.lives.state[place] == SERVES], now)
+
+    def _look(self, number: int, now: float) -> None:
+        """An autoscaler looks at its pool, as long as requests come."""
+        pool = self.pools[number]
+        assert pool.watch is not None, "it looks at pools that it scales"
+        there = pool.lives.wanted()
+        wanted = pool.watch.wanted(pool.arrived, there)
+        if wanted > there:
+            self._grow(number, wanted - there, now)
+        else:
+            pool.shrink(there - wanted, now)
+        if now < self.plan.requests.arrival_s[-1]:
+            heapq.heappush(self.events, (now + EVERY_S, _LOOKS, number, 0))
 
     def _turn(self, number: int, place: int, now: float) -> None:
         """An hour begins: its shares, and an end for what it has no need of."""

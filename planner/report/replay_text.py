@@ -36,6 +36,8 @@ def view(found: Replay) -> RenderableType:
     ]
     if found.hours:
         parts.append(section("Hours", table(_HOUR, _hours(found), right=range(1, 6))))
+    if found.scaling:
+        parts.append(section("Scaling", table(_SCALING, _scaling(found), right=range(1, 4))))
     if found.reasons:
         parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
     if found.change is not None:
@@ -104,6 +106,15 @@ def _pools(found: Replay) -> Iterator[tuple[str, ...]]:
             numbers.share(one.kv_peak),
             f"{one.preemptions:,}",
         )
+
+
+_SCALING = ("", "GPU-hours", "mean GPUs", "peak GPUs", "")
+
+
+def _scaling(found: Replay) -> Iterator[tuple[str, ...]]:
+    for one in found.scaling:
+        numbers_ = (numbers.significant(value) for value in (one.gpu_hours, one.mean_gpus, one.peak_gpus))
+        yield (one.how, *numbers_, f"breaks {', '.join(one.breaks)}" if one.breaks else "holds")
 
 
 _HOUR = ("hour", "requests/s", "GPUs planned", "GPUs replayed", "nearest limit", "of it", "")

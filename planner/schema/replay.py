@@ -110,6 +110,22 @@ class HourReplayed(Noun):
     """Replayed, with those of replicas that start or drain; the mean over the hour."""
 
 
+class ScalingReplayed(Noun):
+    """One way of having as many replicas as there is work for, over the same requests."""
+
+    how: Literal["schedule", "reactive", "predictive", "perfect"]
+    """The plan's own; an autoscaler by the rate of the last minute, or by where that leads to; the fewest
+    replicas in every window with which its requests keep the limits, there at once when they are needed."""
+    verdict: Literal["holds", "breaks"]
+    gpu_hours: float
+    mean_gpus: float
+    peak_gpus: float
+    """In the window with most, on average."""
+    limits_s: dict[str, float]
+    """What was replayed, by limit."""
+    breaks: tuple[str, ...] = ()
+
+
 class SmallestChange(Noun):
     """The fewest replicas more with which every limit holds."""
 
@@ -149,6 +165,8 @@ class Replay(Answer):
     """Where several hours are replayed one after the other."""
     gpu_hours: float | None = None
     """Of all hours that are replayed one after the other."""
+    scaling: tuple[ScalingReplayed, ...] = ()
+    """Where asked for: the plan's schedule beside autoscalers and the perfect one."""
     failures: tuple[str, ...] = ()
     iterations: int
     """Steps of all engines, over all seeds."""

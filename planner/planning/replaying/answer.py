@@ -71,11 +71,12 @@ def answered(
     return found
 
 
-def _run(question: Question, number: int, progress: Progress | None, plan: ServicePlan | None) -> Observed:
+def run_plan(question: Question, number: int, plan: ServicePlan | None) -> RunPlan:
+    """One seed of a workload; ``plan``: other pools than the plan's."""
     service = question.service
     seed = question.seed + 1_000 * number
     who: Came = came(service.source, question.arriving, service.pools, service.cached, service.classes, seed)
-    run = RunPlan(
+    return RunPlan(
         service=later(plan or service.plan, who.since_s),
         requests=who.requests,
         since_s=who.since_s,
@@ -87,11 +88,15 @@ def _run(question: Question, number: int, progress: Progress | None, plan: Servi
         parts=question.parts,
     )
 
+
+def _run(question: Question, number: int, progress: Progress | None, plan: ServicePlan | None) -> Observed:
+    run = run_plan(question, number, plan)
+
     def tell(share: float) -> None:
         if progress is not None:
             progress(
-                f"replaying {service.workload}, seed {number + 1} of {question.seeds}: {share:.0%} of "
-                f"{len(who.requests):,} requests"
+                f"replaying {question.service.workload}, seed {number + 1} of {question.seeds}: "
+                f"{share:.0%} of {len(run.requests):,} requests"
             )
 
     tell(0.0)

@@ -18,7 +18,7 @@ from planner.performance.evaluate import load_policy
 from planner.performance.hand_over import HandOver
 from planner.performance.load import FloatArray
 from planner.performance.replica import replicas as replicas_of
-from planner.performance.replica import specifications
+from planner.performance.replica import specifications, start_seconds
 from planner.planning.replaying.configurations import configuration_of
 from planner.planning.workload.case import Case
 from planner.planning.workload.prefill_decode import split_traffic
@@ -27,6 +27,7 @@ from planner.replay.prefix_blocks import Eviction
 from planner.replay.run_plan import ServicePlan
 from planner.replay.step_times import StepTimes, step_times
 from planner.replay.worker import KvRoom, Worker
+from planner.schema.catalog import Storage
 from planner.schema.catalog_index import Catalog
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
@@ -64,6 +65,8 @@ class Given:
     router: RoutingPolicy | None = None
     """In place of the plan's; None: the plan's."""
     engine: EngineAsked = field(default_factory=EngineAsked)
+    storage: Storage | None = None
+    """Where starting replicas load from; None: as planned."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ class _Made:
             first_token_ratio=ratio,
             classes=tuple(self.share.by_class.items()),
             share=1.0 / max(self.share.replicas, 1),
-            start_s=pool.cold_start_s or _START_S,
+            start_s=self._start_s(),
             link_s_per_token=per_token_s,
             link_s=link_s,
             links=item.attention_dp,
@@ -151,6 +154,12 @@ class _Made:
                 if place and hour != self.hours[place - 1]
             ),
         )
+
+    def _start_s(self) -> float:
+        storage, memory = self.given.storage, self.pool.memory_bytes
+        if storage is not None and memory is not None:
+            return start_seconds(self.item, memory.weights, storage)
+        return self.pool.cold_start_s or _START_S
 
     def worker(self) -> Worker:
         """One replica."""

@@ -14,6 +14,7 @@ from planner.planning.replaying.pools import EngineAsked, Given, Share, service_
 from planner.planning.replaying.traffic import ONE_CLASS, Source, source_of
 from planner.planning.workload.case import Case
 from planner.replay.run_plan import ServicePlan
+from planner.schema.catalog import Storage
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
@@ -54,6 +55,7 @@ def service_of(
     router: RoutingPolicy | None,
     hours: Sequence[int | None],
     engine: EngineAsked,
+    storage: Storage | None = None,
 ) -> Service | None:
     """One workload over hours of a plan; None where no replica of the plan serves it in any of them.
 
@@ -67,6 +69,7 @@ def service_of(
         router: in place of the plan's; None: the plan's.
         hours: numbers from 0 that follow each other, or None alone for plans of one hour.
         engine: how engines schedule.
+        storage: where starting replicas load from; None: as planned.
 
     Raises:
         InputError: pools of measured workers, or of a problem that no longer fits the catalog.
@@ -93,6 +96,7 @@ def service_of(
         case.confidence if confidence is None else confidence,
         router,
         engine,
+        storage,
     )
     classes = (name for hour in by_hour for pool in pools for name in hour[pool.id].by_class)
     names = tuple(dict.fromkeys(classes)) or ONE_CLASS
