@@ -26,6 +26,7 @@ from planner.planning.replaying.hours import HOUR_S, hour_documents, hours_of
 from planner.planning.replaying.pools import EngineAsked
 from planner.planning.replaying.scaling import ScalersAsked, perfect, row, scaled
 from planner.planning.replaying.service import Service, service_of
+from planner.planning.replaying.timeline import timeline
 from planner.planning.replaying.traffic import Arriving, refuse_thinned
 from planner.planning.replaying.verdict import reasons, smallest_change
 from planner.planning.run import Run
@@ -139,6 +140,7 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
         period=hours[0] if len(hours) == 1 else None,
         hours=by_hour,
         gpu_hours=sum(hour.gpus for hour in by_hour) if by_hour else None,
+        timeline=timeline(answers),
         scaling=scaling,
         failures=tuple(f"{name} at {at_s:g} s" for name, at_s in asked.failures),
         iterations=sum(run_.steps for answer in answers for run_ in answer.runs),

@@ -11,6 +11,7 @@ from planner.interfaces import faults
 from planner.interfaces.observed_sources import long_duration
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
+from planner.interfaces.picture import Picture, SvgFile
 from planner.interfaces.reason_commands import PlanFile
 from planner.interfaces.trace_command import EXAMPLE, parsed_columns
 
@@ -123,6 +124,7 @@ def replay(
     no_change: Annotated[
         bool, Option("--no-change", help="Do not look for the smallest change that holds.")
     ] = False,
+    svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     catalog: Overlays = None,
@@ -153,11 +155,12 @@ def replay(
     skew = checks.positive("--adapter-skew", adapter_skew, "the exponent") or 0.0
     overlays = checks.folders("--catalog", catalog)
     checks.done()
+    picture = Picture(COMMAND, svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.app import replay as replay_case
     from planner.planning.replaying.pools import EngineAsked
     from planner.planning.replaying.scaling import ScalersAsked
-    from planner.report import json_document, replay_text
+    from planner.report import json_document, replay_pictures, replay_text
 
     asked = replay_case.Asked(
         trace=trace,
@@ -184,6 +187,7 @@ def replay(
         lambda: json_document.encode(json_document.of(found)),
         lambda: replay_text.view(found),
     )
+    picture.draw(lambda _: replay_pictures.of_replay(found))
     raise Exit(faults.NO if found.verdict == "breaks" else faults.ANSWERED)
 
 

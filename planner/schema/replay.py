@@ -126,6 +126,37 @@ class ScalingReplayed(Noun):
     breaks: tuple[str, ...] = ()
 
 
+class WorkloadOverTime(Noun):
+    """One workload by part of the period; seconds, null where nothing came."""
+
+    rate_rps: tuple[float, ...]
+    waiting: tuple[float, ...]
+    """Mean number of requests without a first token."""
+    ttft_p50_s: tuple[float | None, ...]
+    ttft_p99_s: tuple[float | None, ...]
+    itl_p50_s: tuple[float | None, ...]
+    itl_p99_s: tuple[float | None, ...]
+
+
+class PoolOverTime(Noun):
+    """One pool by part of the period, means over its replicas."""
+
+    replicas: tuple[float, ...]
+    """With those that start or drain."""
+    busy: tuple[float, ...]
+    decoding: tuple[float, ...]
+    kv_usage: tuple[float, ...]
+
+
+class Timeline(Noun):
+    """Equal parts of the period, one value a part; the mean over the seeds."""
+
+    at_s: tuple[float, ...]
+    """The middle of each part, since the period began."""
+    workloads: dict[str, WorkloadOverTime]
+    pools: dict[str, PoolOverTime]
+
+
 class SmallestChange(Noun):
     """The fewest replicas more with which every limit holds."""
 
@@ -165,6 +196,7 @@ class Replay(Answer):
     """Where several hours are replayed one after the other."""
     gpu_hours: float | None = None
     """Of all hours that are replayed one after the other."""
+    timeline: Timeline
     scaling: tuple[ScalingReplayed, ...] = ()
     """Where asked for: the plan's schedule beside autoscalers and the perfect one."""
     failures: tuple[str, ...] = ()
