@@ -57,6 +57,8 @@ class Asked:
 
     trace: Path | None = None
     columns: TraceColumns | None = None
+    read: TraceLengths | None = field(default=None, repr=False)
+    """The trace where it was read before."""
     rate_rps: float | None = None
     """Mean rate: of the trace, or of all workloads that are asked about; None: as recorded, as planned."""
     duration_s: float | None = None
@@ -207,6 +209,8 @@ def _check_failures(asked: Asked, services: Sequence[Service]) -> None:
 def _trace(asked: Asked) -> TraceLengths | None:
     if asked.trace is None:
         return None
+    if asked.read is not None:
+        return refuse_thinned(asked.read, str(asked.trace))
     return refuse_thinned(read_trace(asked.trace, asked.columns, keeps_blocks=True), str(asked.trace))
 
 

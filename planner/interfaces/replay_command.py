@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Exit, Option
+from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
 from planner.interfaces.observed_sources import long_duration
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
 from planner.interfaces.picture import Picture, SvgFile
-from planner.interfaces.reason_commands import PlanFile
+from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_of
 from planner.interfaces.trace_command import EXAMPLE, parsed_columns
 
 if TYPE_CHECKING:
@@ -23,10 +23,17 @@ _MOST_SEEDS = 1_000
 
 
 def replay(
-    plan: PlanFile,
+    plan: Annotated[
+        list[Path],
+        Argument(metavar="PLAN", help='Plan document of "planner plan --out", or several.'),
+    ],
     trace: Annotated[
-        Path | None,
-        Option("--trace", metavar="FILE", help="Recorded requests to replay; default: the plan's own peak."),
+        list[Path] | None,
+        Option(
+            "--trace",
+            metavar="FILE",
+            help="Recorded requests to replay; default: the plan's own peak. May repeat.",
+        ),
     ] = None,
     columns: Annotated[
         str | None,
@@ -124,6 +131,9 @@ def replay(
     no_change: Annotated[
         bool, Option("--no-change", help="Do not look for the smallest change that holds.")
     ] = False,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
+    results: Results = None,
     svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
@@ -149,11 +159,17 @@ def replay(
     aim = _share(checks, "--target", target, 0.01, 1.0)
     warm = checks.whole("--min-replicas", min_replicas, high=10_000)
     start_s = checks.seconds("--cold-start", long_duration(cold_start))
-    scheduler = None if batching is None else checks.word("--batching", batching, SCHEDULERS)
+    policy_of_steps = None if batching is None else checks.word("--batching", batching, SCHEDULERS)
     preempts = checks.word("--preemption", preemption, PREEMPTIONS)
     evicts = checks.word("--eviction", eviction, EVICTIONS)
     skew = checks.positive("--adapter-skew", adapter_skew, "the exponent") or 0.0
     overlays = checks.folders("--catalog", catalog)
+    given = any(value is not None for value in (processes, scheduler, results))
+    spread = spread_of(checks, processes, scheduler, results) if given else None
+    traces = trace or []
+    several = len(plan) > 1 or len(traces) > 1
+    if several and svg is not None:
+        checks.refuse("--svg", f'"{svg}"', "it for one plan on one trace")
     checks.done()
     picture = Picture(COMMAND, svg)
     answer = Answer(as_json=as_json, out=out)
@@ -163,12 +179,12 @@ def replay(
     from planner.report import json_document, replay_pictures, replay_text
 
     asked = replay_case.Asked(
-        trace=trace,
+        trace=traces[0] if traces else None,
         columns=named,
         rate_rps=rate_rps,
         duration_s=duration_s,
         hours=span,
-        engine=EngineAsked(scheduler, preempts, evicts),
+        engine=EngineAsked(policy_of_steps, preempts, evicts),
         adapter_skew=skew,
         scaling=scaling,
         scalers=ScalersAsked(aim, warm, start_s),
@@ -181,8 +197,18 @@ def replay(
         confidence=share,
         change=not no_change,
     )
+    if several or spread is not None:
+        from planner.app import many
+
+        with Progress() as progress:
+            rows = many.replays(
+                plan, traces, asked, spread or many.Spread(), overlays=overlays, progress=progress
+            )
+        answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: replay_text.rows(rows))
+        broken = any(row.replay.verdict == "breaks" for row in rows.rows)
+        raise Exit(faults.NO if broken else faults.ANSWERED)
     with Progress() as progress:
-        found = replay_case.replay(plan, asked, overlays=overlays, progress=progress)
+        found = replay_case.replay(plan[0], asked, overlays=overlays, progress=progress)
     answer.give(
         lambda: json_document.encode(json_document.of(found)),
         lambda: replay_text.view(found),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner import numbers
 from planner.report.parts import bullets, section, table
-from planner.schema.replay import LimitReplayed, Replay
+from planner.schema.replay import LimitReplayed, Replay, Replays
 
 _MOST_ROWS = 8
 """Of a table: more are in the JSON document."""
@@ -46,6 +46,27 @@ def view(found: Replay) -> RenderableType:
     if found.warnings:
         parts.append(section("Mind", bullets(found.warnings[:4])))
     return Group(*parts)
+
+
+def rows(found: Replays) -> RenderableType:
+    """One line a plan and trace."""
+    lines = []
+    for row in found.rows:
+        one = row.replay
+        nearest = max(one.limits, key=lambda limit: limit.replayed_s / limit.limit_s, default=None)
+        lines.append(
+            (
+                row.plan,
+                row.trace or "its demand",
+                one.verdict,
+                "" if nearest is None else nearest.id,
+                "" if nearest is None else numbers.share(nearest.replayed_s / nearest.limit_s),
+            )
+        )
+    broken = sum(row.replay.verdict == "breaks" for row in found.rows)
+    head = f"{numbers.count(len(found.rows), 'replay')}, of which {broken} break"
+    heads = ("plan", "trace", "", "nearest limit", "of it")
+    return section(head, table(heads, lines, right=[4], whole=[0, 1]))
 
 
 def _what(found: Replay) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
@@ -203,6 +203,22 @@ class Replay(Answer):
     iterations: int
     """Steps of all engines, over all seeds."""
     warnings: tuple[str, ...] = ()
+
+
+class ReplayRow(Noun):
+    """One plan on one trace, or on its own demand."""
+
+    plan: str
+    trace: str | None
+    replay: Replay
+
+
+class Replays(Answer):
+    """Several plans, or several traces."""
+
+    ROWS: ClassVar[str] = "rows"
+
+    rows: tuple[ReplayRow, ...]
 
 
 class ProofRound(Noun):
