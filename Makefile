@@ -5,7 +5,7 @@ export PYTHON
 # Compiled modules are kept: every test that starts the program would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help plan serve test check verbs judges bench fit constraints clean setup setup-dev
+.PHONY: help plan serve test check verbs judges bench fit constraints wheel clean setup setup-dev
 
 help:
 	@echo "make plan         set up .venv and plan problems/01-chat-70b.yaml"
@@ -16,6 +16,7 @@ help:
 	@echo "make check        the static part: ruff, mypy, import contract"
 	@echo "make bench        speed"
 	@echo "make fit          fit the calibration to measurements and write docs/accuracy.md"
+	@echo "make wheel        build dist/*.whl and try it in an environment of its own"
 	@echo "make constraints  choose the versions of constraints.txt anew"
 	@echo "make clean        remove .venv and every cache"
 
@@ -30,7 +31,7 @@ plan: setup
 
 # The extra is in no way part of the others: it is added to whatever the environment has.
 serve: setup
-	@$(BIN)/python -c 'import nicegui, sqlalchemy' 2>/dev/null || \
+	@$(BIN)/python -c 'import alembic, nicegui, sqlalchemy' 2>/dev/null || \
 	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
 	@$(BIN)/planner serve
 
@@ -70,6 +71,9 @@ fit: setup
 constraints: setup-dev
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --group dev pyproject.toml \
 	  --custom-compile-command "make constraints" --output-file constraints.txt
+
+wheel: setup
+	@.ci/wheel
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .pytest_cache dist build *.egg-info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -29,6 +30,10 @@ def pytest_collection_modifyitems(items):
     from together import longest_first
 
     items.sort(key=longest_first)
+    # What was collected stays until the end: it need not be looked through for garbage again and again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])
 
 
 def _memory(weights, kv_cache, activations, framework, free, adapters=0.0):

@@ -22,6 +22,12 @@ fleet: {accelerators: [l40s], prices: {l40s: 1.5 USD/h}, max_gpus: 8}
 search: {modes: [aggregated], tp: [1], max_batch: [64], batched_tokens: [2048]}
 """
 
+DAY = PROBLEM.replace("{peak_rps: 4}", "{hourly_rps: [1, 4, 9]}").replace(
+    "prices: {l40s: 1.5 USD/h}, max_gpus: 8",
+    "supply: [{gpu: l40s, term: on_demand, usd_per_gpu_h: 1.5}]",
+)
+"""The same over three hours."""
+
 
 @contextmanager
 def service(folder, limits=None, tokens=()):

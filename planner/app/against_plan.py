@@ -18,21 +18,16 @@ from planner.app.deployment import (
     planned_p99_s,
 )
 from planner.app.explain_plan import alarms, session_of
-from planner.app.priced_actions import Pricing, state_of, why_none
+from planner.app.fit_to_seen import fitted
+from planner.app.priced_actions import Pricing, refused, state_of, why_none
 from planner.diagnosis import resize
 from planner.errors import InputError
 from planner.explain.problem_values import peak_rps, sizing_of
 from planner.loaders.catalog import load_catalog
 from planner.loaders.plan_file import load_plan
 from planner.schema.catalog_index import Catalog
-from planner.schema.diagnosis import (
-    ActionAdvised,
-    Diagnosis,
-    Finding,
-    PlanUsed,
-    PredictedState,
-    PricedEffect,
-)
+from planner.schema.diagnosis import ActionAdvised, Diagnosis, Finding
+from planner.schema.held_plan import PlanUsed, PredictedState, PricedEffect, PricedRow
 from planner.schema.known import Known
 from planner.schema.observation import ObservedLimits
 from planner.schema.plan import Plan
@@ -82,19 +77,28 @@ def limits_s(at: Deployment) -> dict[str, float]:
 
 def against(found: Diagnosis, file: PlanFile, at: Deployment) -> Diagnosis:
     """The diagnosis with priced actions, and with the finding that the plan no longer fits."""
-    pricing = Pricing(at)
     others = tuple(one.rule for one in found.findings)
     anew = resize.finding(at.known, _planned(at), alarms(at.session.catalog), others)
-    findings = [pricing.finding(one) for one in found.findings]
+    now, fit = fitted(at)
+    if fit is not None and not fit.reproduced:
+        why = f"the model of the plan does not reproduce what was seen ({fit.why})"
+        findings = [refused(one, why) for one in found.findings]
+        table: tuple[PricedRow, ...] = ()
+    else:
+        pricing = Pricing(now)
+        findings = [pricing.finding(one) for one in found.findings]
+        table = pricing.table(findings)
     if anew is not None:
         findings.append(_plan_again(file, at, anew))
     more = [name for name in resize.needs(anew) if name not in found.need]
     used = PlanUsed(
         problem=at.plan.problem,
         workload=at.workload,
-        rate_rps=at.rate_rps,
+        rate_rps=now.rate_rps,
         rate_is_observed=at.rate_is_observed,
-        set=at.changes,
+        set=now.changes,
+        fit=fit,
+        table=table,
     )
     symptoms = found.symptoms if anew is None else (*found.symptoms, anew.symptom)
     update = {"findings": tuple(findings), "need": (*found.need, *more), "symptoms": symptoms, "plan": used}

@@ -25,7 +25,7 @@ from planner.performance.outside import outside_measured
 from planner.performance.replica import load_point
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
-from planner.performance.user_factors import evidence, sigma_log
+from planner.performance.user_factors import TAILS, evidence, limit_sigma_log
 from planner.planning.documents.pool_document import memory_document
 from planner.schema.candidates import FloatArray
 from planner.schema.estimate import Curve, CurvePoint
@@ -194,7 +194,7 @@ def _answer(
         broken_by=broken_by,
         gpus=item.gpus,
         usd_per_hour=replica_price(replica.asked, item),
-        uncertainty=sigma_log(item, at),
+        uncertainty=limit_sigma_log(item, TAILS, at),
         outside_measured=outside_measured(item, at),
         evidence=evidence(item),
         warnings=tuple(warnings),

@@ -23,7 +23,7 @@ from planner.performance.outside import outside_measured
 from planner.performance.replica import cold_start_seconds, load_point
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
-from planner.performance.user_factors import evidence, sigma_log, user_factor
+from planner.performance.user_factors import TAILS, evidence, limit_sigma_log, user_factor
 from planner.planning.documents.pool_document import memory_document
 from planner.schema.estimate import Estimate
 from planner.schema.routing import Routing, RoutingPolicy
@@ -139,7 +139,7 @@ def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResul
         cold_start_s=cold_start_seconds(item, account, 0, storage) if storage else None,
         host_memory_bytes=float(account.host_bytes[0]),
         efficiency=efficiency_of(item, built.specs, asked.traffic, found, cost),
-        uncertainty=sigma_log(item, at),
+        uncertainty=limit_sigma_log(item, TAILS, at),
         outside_measured=outside_measured(item, at),
         evidence=evidence(item),
         warnings=tuple(_warnings(asked, built, load, found, cost is None)),
@@ -149,7 +149,8 @@ def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResul
 def _warnings(
     asked: Asked, built: Built, load: ServiceLoad, found: ServiceResult, no_price: bool
 ) -> list[str]:
-    item, rate, inside = built.candidates.configurations[0], float(found.rate_rps[0]), float(found.fitting[0])
+    item, rate = built.candidates.configurations[0], float(found.rate_rps[0])
+    inside = max(float(found.fitting[0]), 1.0)  # what fits at all runs, one after the other
     lines = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
     lines += [] if weights_native(item) else [unpacked(item)]
     if isinstance(load, OpenArrivals) and not load.requests:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,18 +26,37 @@ from planner.planning.documents.pool_document import memory_document
 from planner.planning.requests import Names
 from planner.planning.workload.case import find_model, policy_of
 from planner.schema.candidates import BoolArray, Candidates, IntArray, Lot
+from planner.schema.catalog import Engine, Model
+from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Option, Supply
 from planner.schema.configuration import Configuration
 from planner.schema.demand import Demand
 from planner.schema.estimate import Fit, FitRow
 from planner.schema.hardware import Fleet
 from planner.schema.lengths import Lengths, LengthSide
+from planner.schema.rules import PlanningRule
 from planner.schema.search import Search
 from planner.schema.traffic import Traffic
 from planner.schema.workload import Precision, Workload
 from planner.steptime.model_facts import model_facts
+from planner.steptime.remembered import Remembered
 
 _HEADROOM_FRACTION = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Every configuration of a model with a context: what it holds, and which rules refuse it."""
+
+    candidates: Candidates
+    lots: Sequence[Lot]
+    memory: MemoryFit | None
+    """None: there are no configurations."""
+    refused: Mapping[str, BoolArray]
+
+
+_HELD: Remembered[_Held] = Remembered(32)
+"""Who tries other numbers of sequences asks about the same configurations again and again."""
 
 
 def fit(
@@ -71,17 +92,45 @@ def fit(
     if context_tokens > entry.max_context_tokens:
         window = f"at most the window of {entry.id}, {entry.max_context_tokens:,} tokens"
         raise input_error("planner fit", "--context", f"{context_tokens:,}", window)
+    said = map(sys.intern, (weights or "", kv or "", *accelerators))
+    found = _HELD.of(
+        (catalog, rules, entry, found_engine, context_tokens, *said),
+        lambda: _held(catalog, rules, entry, found_engine, context_tokens, weights, kv, accelerators),
+    )
+    if found.memory is None:
+        return Fit(model=entry.id, context_tokens=context_tokens, concurrency=concurrency, rows=())
+    bits = {**found.refused, "vram": found.memory.max_sequences < concurrency}
+    kept = ~np.any(list(bits.values()), axis=0)
+    return Fit(
+        model=entry.id,
+        context_tokens=context_tokens,
+        concurrency=concurrency,
+        rows=_rows(found.candidates, found.lots, found.memory, kept)[:limit],
+        refused={name: int(bit.sum()) for name, bit in bits.items() if bit.any()},
+    )
+
+
+def _held(
+    catalog: Catalog,
+    rules: Sequence[PlanningRule],
+    entry: Model,
+    engine: Engine,
+    context_tokens: int,
+    weights: str | None,
+    kv: str | None,
+    accelerators: tuple[str, ...],
+) -> _Held:
     fleet = Fleet(accelerators=accelerators or None)
     lots = market_lots(fleet, catalog.accelerator, catalog.price_lists)
     workload = Workload(
         name="fit",
-        model=model,
+        model=entry.id,
         demand=Demand(peak_rps=1),
         lengths=_lengths(context_tokens),
         precision=Precision(weights=(weights,) if weights else None, kv=(kv,) if kv else None),
     )
     facts = model_facts(entry)
-    space = search_space(workload, entry, facts, found_engine, fleet, Search(), catalog, paced=False)
+    space = search_space(workload, entry, facts, engine, fleet, Search(), catalog, paced=False)
     traffic, fill = _traffic(context_tokens), Fill(policy_of(catalog).kv_overflow_fraction)
 
     def holds(items: Sequence[Configuration]) -> IntArray:
@@ -89,19 +138,9 @@ def fit(
 
     candidates = enumerate_candidates(space, lots, holds)
     if not len(candidates):
-        return Fit(model=entry.id, context_tokens=context_tokens, concurrency=concurrency, rows=())
-    specs = specifications(candidates.configurations)
-    memory = memory_fit(specs, traffic, _HEADROOM_FRACTION, 0.0, fill)
-    refused = planning_rules.refusals(rules, candidates.attributes)
-    bits = {**refused, "vram": memory.max_sequences < concurrency}
-    kept = ~np.any(list(bits.values()), axis=0)
-    return Fit(
-        model=entry.id,
-        context_tokens=context_tokens,
-        concurrency=concurrency,
-        rows=_rows(candidates, lots, memory, kept)[:limit],
-        refused={name: int(bit.sum()) for name, bit in bits.items() if bit.any()},
-    )
+        return _Held(candidates, lots, None, {})
+    memory = memory_fit(specifications(candidates.configurations), traffic, _HEADROOM_FRACTION, 0.0, fill)
+    return _Held(candidates, lots, memory, planning_rules.refusals(rules, candidates.attributes))
 
 
 def _rows(

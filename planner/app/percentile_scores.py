@@ -10,8 +10,10 @@ from planner.app.validate import NO_MEMORY
 from planner.calibration.percentile_services import PercentileServices, percentile_services
 from planner.loaders.catalog import load_catalog
 from planner.loaders.percentile_rows import holds_percentiles, read_percentiles
+from planner.performance.distance import LoadPoint
 from planner.performance.service import serve
 from planner.performance.service_result import ServiceResult
+from planner.performance.user_factors import sigma_log
 from planner.schema.catalog import Calibration
 from planner.schema.catalog_index import Catalog
 from planner.schema.percentiles import (
@@ -89,6 +91,15 @@ def _predicted(
     values = {name: float(found.latency_s[name][index]) * _MS for name in _NAMES}
     finite = {name: value for name, value in values.items() if math.isfinite(value)}
     rate = float(found.output_tokens_per_s[index])
+    busy, decoding = float(found.utilization[index]), float(found.decoding[index])
+    batch = max(decoding, 1.0) if math.isfinite(decoding) else 1.0
     return PredictedPercentiles(
-        row, service.load.text, classes, "", finite, rate if math.isfinite(rate) else None
+        row=row,
+        load=service.load.text,
+        classes=classes,
+        skipped="",
+        ms=finite,
+        output_tokens_per_s=rate if math.isfinite(rate) else None,
+        utilization=busy if math.isfinite(busy) else None,
+        sigma_log=sigma_log(item, LoadPoint(batch, service.input_tokens + service.output_tokens, False)),
     )

@@ -18,7 +18,7 @@ _INPUT, _OUTPUT = 1000, 200
 
 
 def with_predictions(readout: Readout, overlays: tuple[Path, ...] = ()) -> Readout:
-    """A readout with ``itl_predicted_s`` and ``ttft_predicted_s``, where model and accelerator are known.
+    """A readout with the predictions of `_predicted`, where model and accelerator are known.
 
     The same readout where they are not, where predictions are there already, or where the catalog has no such
     model, accelerator or layout; the last is noted.
@@ -65,8 +65,12 @@ def _predicted(seen: Observation, overlays: tuple[Path, ...]) -> dict[str, float
         concurrency=max(1, round(seen.batch_mean or 1)),
         overlays=overlays,
     )
-    steps = {"itl_predicted_s": answer.decode_step_s, "ttft_predicted_s": answer.prefill_s}
-    return {name: value for name, value in steps.items() if value is not None}
+    found = {
+        "itl_predicted_s": answer.decode_step_s,
+        "ttft_predicted_s": answer.prefill_s,
+        "cold_start_predicted_s": answer.cold_start_s,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _noted(readout: Readout, text: str) -> Readout:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from planner.app.deployment import (
     Changes,
@@ -15,7 +15,8 @@ from planner.app.deployment import (
 )
 from planner.app.knob_changes import NotPricedError, turn
 from planner.explain.in_the_way import blocking, in_the_way
-from planner.schema.diagnosis import ActionAdvised, Finding, PredictedState, PricedEffect
+from planner.schema.diagnosis import ActionAdvised, Finding
+from planner.schema.held_plan import PredictedState, PricedEffect, PricedRow
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 
@@ -30,6 +31,28 @@ class Pricing:
     def finding(self, one: Finding) -> Finding:
         """A finding with each of its actions priced."""
         return one.model_copy(update={"actions": tuple(self.action(action) for action in one.actions)})
+
+    def table(self, findings: Sequence[Finding]) -> tuple[PricedRow, ...]:
+        """The fleet as it is, then each change that an action makes, by itself and once."""
+        now = self.state({}, self.at.present)
+        rows = [PricedRow(text="now, as predicted", state=now, clears_slo=now.status == "serves")]
+        known = set[str]()
+        for finding in findings:
+            for action in finding.actions:
+                effect = action.effect
+                if isinstance(effect, str) or effect.set_key in known:
+                    continue
+                known.add(effect.set_key)
+                rows.append(
+                    PricedRow(
+                        rule=finding.rule,
+                        action=action.id,
+                        text=_turned(action),
+                        state=effect.after,
+                        clears_slo=effect.clears_slo,
+                    )
+                )
+        return tuple(rows)
 
     def action(self, action: ActionAdvised) -> ActionAdvised:
         """An action with its effect; where none can be told, with the reason."""
@@ -86,6 +109,17 @@ class Pricing:
     def _enough(self, changes: Changes) -> PredictedState | None:
         plan = solved(self.at, changes)
         return state_of(plan, None) if isinstance(plan, Plan) and plan.pools else None
+
+
+def _turned(action: ActionAdvised) -> str:
+    target = "" if action.to is None or isinstance(action.to, bool) else f" to {action.to}"
+    return f"{action.direction} {action.knob}{target}"
+
+
+def refused(finding: Finding, why: str) -> Finding:
+    """A finding without prices, each action with the reason."""
+    actions = (one.model_copy(update={"not_priced": why}) for one in finding.actions)
+    return finding.model_copy(update={"actions": tuple(actions)})
 
 
 def state_of(plan: Plan, present: Mapping[str, int] | None) -> PredictedState:

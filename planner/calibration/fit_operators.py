@@ -6,6 +6,7 @@ numbers of the others.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,17 @@ from planner.physics.operators import BYTES_PER_ACTIVATION
 from planner.schema.calibration import OPERATOR_BOUNDS, OperatorError
 from planner.schema.catalog_index import Catalog
 from planner.schema.operator_times import OperatorTable
-from planner.steptime.operators import ALL_REDUCE, GIGA, ONE_WAY_GB, PCIE, architecture_names
+from planner.steptime.board_power import watts_per_tflops
+from planner.steptime.operators import (
+    ALL_REDUCE,
+    GIGA,
+    LEAST_WATTS,
+    MOST_WATTS,
+    ONE_WAY_GB,
+    PCIE,
+    SIXTEEN_BIT_PRODUCT,
+    architecture_names,
+)
 
 SCALE_LOG = 0.15
 ROUNDS = 60
@@ -114,12 +125,29 @@ def fit_operators(
                 continue
             if name == f"{ALL_REDUCE}.{PCIE}":
                 found[ONE_WAY_GB] = float(f"{np.median(rows.bytes_per_s) / GIGA:.{SIGNIFICANT}g}")
+            if name == SIXTEEN_BIT_PRODUCT:
+                found |= _boards(rows, catalog)
             numbers.setdefault(architecture, {})[name] = found
             errors.append(_error(architecture, name, rows, found))
         for architecture, start_us in _small_kernels(table, catalog).items():
             numbers.setdefault(architecture, {})[SMALL_KERNEL] = {"start_us": start_us}
     ordered = {key: dict(sorted(inner.items())) for key, inner in sorted(numbers.items())}
     return FittedOperators(ordered, tuple(sorted(errors, key=lambda one: (one.operator, one.architecture))))
+
+
+def _boards(rows: OperatorRows, catalog: Catalog) -> Numbers:
+    """Board power over the dense 16-bit peak of what was measured: the least and the most."""
+    boards = [catalog.accelerator(gpu) for gpu in sorted(set(rows.gpu.tolist()))]
+    watts = [
+        found for board in boards if board is not None and (found := watts_per_tflops(board)) is not None
+    ]
+    if not watts:
+        return {}
+    # Rounded away from each other, they hold all that was measured.
+    return {
+        LEAST_WATTS: math.floor(100.0 * min(watts)) / 100.0,
+        MOST_WATTS: math.ceil(100.0 * max(watts)) / 100.0,
+    }
 
 
 def fitted_half(rows: OperatorRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -1,4 +1,4 @@
-"""Errors of predicted percentiles by class, their spread, and the order of routers."""
+"""Errors of predicted percentiles by class, and the order of routers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.calibration.accuracy import error_line
-from planner.calibration.fit_summary import SIGMA_LOW, SIGNIFICANT, sigma_of
-from planner.calibration.measured_ground import SOURCE as SPREAD_SOURCE
 from planner.physics.arrays import FloatArray
-from planner.schema.catalog import Parameter
 from planner.schema.percentiles import NUMBERS, PercentileRow, PredictedPercentiles, RouterOrder
 from planner.schema.validation import ErrorLine
 
-FEWEST_ROWS = 20
-"""With fewer a percentile has no spread of its own."""
-MOST_SIGMA = 2.0
 NOT_SCORED = "doubtful (not scored)"
 _TOLD_APART = 1.1
 """Times of two routers that differ by less say nothing of their order."""
@@ -104,23 +98,3 @@ def _compared(one: PredictedPercentiles, other: PredictedPercentiles) -> tuple[f
             predicted = math.log(one.ms[number] / other.ms[number])
             return (measured, predicted) if abs(measured) > math.log(_TOLD_APART) else None
     return None
-
-
-def percentile_sigmas(rows: Sequence[PredictedPercentiles]) -> dict[str, Parameter]:
-    """Log-standard deviation of each percentile over the scored rows, bias included."""
-    sigmas = {}
-    for number in NUMBERS:
-        found = ratios(rows, number, "all")
-        if found.size < FEWEST_ROWS:
-            continue
-        metric, percentile = number.upper().split("_")
-        value = min(max(sigma_of(np.log(found)), SIGMA_LOW), MOST_SIGMA)
-        sigmas[number] = Parameter(
-            value=float(f"{value:.{SIGNIFICANT}g}"),
-            unit="1",
-            low=SIGMA_LOW,
-            high=MOST_SIGMA,
-            meaning=f"Log-standard deviation of {metric} {percentile} over {found.size} published runs",
-            source=SPREAD_SOURCE,
-        )
-    return sigmas

@@ -11,6 +11,7 @@ import numpy as np
 from planner.calibration.held_prompts import with_held_prompts
 from planner.calibration.ladders import sent_before, with_in_flight, with_start_up
 from planner.calibration.measured_rows import LEGACY, measured_rows
+from planner.calibration.token_groups import with_groups
 from planner.performance.finite_run import Repeats
 from planner.performance.row_loads import Service, row_loads
 from planner.performance.rows import fitting_sequences
@@ -47,7 +48,7 @@ def percentile_services(
     rows: Sequence[PercentileRow], catalog: Catalog, calibration: Calibration
 ) -> PercentileServices:
     """Resolve every row."""
-    rows = with_in_flight(with_start_up(rows))
+    rows = with_in_flight(with_groups(with_start_up(rows)))
     found = measured_rows([row.measured for row in rows], catalog, calibration)
     by_id = {row.measured.id: row for row in rows}
     judgement = catalog.find("judgement", "measurements").parameters

@@ -107,6 +107,6 @@ def _why(plan: Alone, best: Fraction, best_gpus: int, objective: str, limit: str
     per_gpu = float(plan.usd_per_h) / plan.gpus
     parts.append(f"at {per_gpu:.2f} USD per GPU-hour")
     carried = float(plan.option.rates_rps[0])
-    stop = f", stopped by {_LIMITS[limit]}" if limit in _LIMITS else ""
+    stop = f", limited by {_LIMITS[limit]}" if limit in _LIMITS else ""
     parts.append(f"a replica carries {carried:.3g} requests/s{stop}")
     return parts

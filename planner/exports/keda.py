@@ -133,10 +133,11 @@ def _load(case: ExportCase, item: Deployment) -> dict[str, Any]:
     exporter = exporter_of(case, item)
     if item.pool.concurrency is not None and item.pool.role != "prefill":
         keys = (exporter.readings[name][0].of[0] for name in ("batch_mean", "queue_depth"))
-        query = " + ".join(promql.total(exporter, key, item.name) for key in keys)
+        query = " + ".join(promql.total(exporter, key, promql.of_pool(item.name)) for key in keys)
         threshold = item.pool.concurrency
     else:
-        query = promql.rate(exporter, exporter.readings["request_rate_rps"][0].of[0], item.name)
+        key = exporter.readings["request_rate_rps"][0].of[0]
+        query = promql.rate(exporter, key, promql.of_pool(item.name))
         threshold = item.pool.load_rps
     metadata = {"serverAddress": SERVER, "query": query, "threshold": f"{max(threshold, 1e-6):.6f}"}
     return {"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}

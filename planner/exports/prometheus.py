@@ -105,7 +105,7 @@ def labels(case: ExportCase, item: Deployment) -> dict[str, str]:
 
 
 def _pool(item: Deployment) -> str:
-    return f"{promql.POOL}={promql.quoted(item.name)}"
+    return promql.of_pool(item.name)
 
 
 def _camel(metric: str) -> str:

@@ -1,8 +1,9 @@
 """Questions to Prometheus about one pool, as they stand in rules, dashboards and autoscalers.
 
-Every series of a pool carries the label `POOL`. Names are matched with ``:`` and with ``_``, as servers and
-scrapers write either. A series that had several names is asked for under its newest one alone: the image of
-the pool is pinned, and functions over two names at once fail where a server exports both.
+``of`` are matchers of labels, those of a pool (`of_pool`) or the user's own; empty, they select everything.
+Names are matched with ``:`` and with ``_``, as servers and scrapers write either. A series that had several
+names is asked for under its newest one alone: the image of the pool is pinned, and functions over two names
+at once fail where a server exports both.
 
 Source: prometheus.io, querying (selectors, functions, operators).
 """
@@ -24,51 +25,56 @@ _COUNTED = ("requests", "sequences")
 """Units of gauges that add up over the engines of one server."""
 
 
-def reading(exporter: Exporter, rule: Rule, pool: str) -> str | None:
-    """One observed value of a pool, by the rule that reads it from a metrics page; None: not a number."""
-    of, to = rule.of, rule.to
+def reading(exporter: Exporter, rule: Rule, of: str) -> str | None:
+    """One observed value, by the rule that reads it from a metrics page; None: not a number."""
+    keys, to = rule.of, rule.to
     match rule.take:
         case "value" | "growth":
-            return _sum(_gauge(exporter, key, pool, rule) for key in of)
+            return _sum(_gauge(exporter, key, of, rule) for key in keys)
         case "rate":
-            return _sum(rate(exporter, key, pool) for key in of)
+            return _sum(rate(exporter, key, of) for key in keys)
         case "share":
-            return f"({_sum(rate(exporter, key, pool) for key in of)}) / ({_total(exporter, to, pool)})"
+            return f"({_sum(rate(exporter, key, of) for key in keys)}) / ({_total(exporter, to, of)})"
         case "ratio":
-            return f"({_total(exporter, of, pool)}) / ({_total(exporter, to, pool)})"
+            return f"({_total(exporter, keys, of)}) / ({_total(exporter, to, of)})"
         case "quantile":
-            return quantile(exporter, of[0], pool, rule.quantile or 0.5)
+            return quantile(exporter, keys[0], of, rule.quantile or 0.5)
         case "mean":
-            return mean(exporter, of[0], pool)
+            return mean(exporter, keys[0], of)
         case "idle":
-            series = selector(exporter, of[0], pool)
+            series = selector(exporter, keys[0], of)
             return f"(count({series} == 0) or vector(0)) / count({series})"
     return None
 
 
-def quantile(exporter: Exporter, key: str, pool: str, share: float) -> str:
+def quantile(exporter: Exporter, key: str, of: str, share: float) -> str:
     """A percentile of a histogram over `WINDOW`."""
-    buckets = f"rate({selector(exporter, key, pool, '_bucket')}[{WINDOW}])"
+    buckets = f"rate({selector(exporter, key, of, '_bucket')}[{WINDOW}])"
     return _scaled(exporter, key, f"histogram_quantile({share:g}, sum by (le) ({buckets}))")
 
 
-def mean(exporter: Exporter, key: str, pool: str) -> str:
+def mean(exporter: Exporter, key: str, of: str) -> str:
     """The mean of a histogram over `WINDOW`."""
     total, count = (
-        f"sum(rate({selector(exporter, key, pool, part)}[{WINDOW}]))" for part in ("_sum", "_count")
+        f"sum(rate({selector(exporter, key, of, part)}[{WINDOW}]))" for part in ("_sum", "_count")
     )
     return _scaled(exporter, key, f"{total} / {count}")
 
 
-def rate(exporter: Exporter, key: str, pool: str) -> str:
+def rate(exporter: Exporter, key: str, of: str) -> str:
     """A counter of all replicas, per second."""
-    series = _no_copies(exporter, f"rate({selector(exporter, key, pool, '(_total)?')}[{WINDOW}])")
+    series = _no_copies(exporter, f"rate({selector(exporter, key, of, '(_total)?')}[{WINDOW}])")
     return _scaled(exporter, key, f"sum({series})")
 
 
-def total(exporter: Exporter, key: str, pool: str) -> str:
+def total(exporter: Exporter, key: str, of: str) -> str:
     """A gauge over all replicas."""
-    return _scaled(exporter, key, f"sum({_no_copies(exporter, selector(exporter, key, pool))})")
+    return _scaled(exporter, key, f"sum({_no_copies(exporter, selector(exporter, key, of))})")
+
+
+def of_pool(name: str) -> str:
+    """The matcher of a pool's series."""
+    return f"{POOL}={quoted(name)}"
 
 
 def constant(value: float) -> str:
@@ -81,11 +87,11 @@ def replicas_up(pool: str) -> str:
     return f"(sum(up{{{POOL}={quoted(pool)}}}) or vector(0))"
 
 
-def selector(exporter: Exporter, key: str, pool: str, part: str = "") -> str:
-    """The series of a pool; ``part`` ends the name, as a regular expression."""
+def selector(exporter: Exporter, key: str, of: str, part: str = "") -> str:
+    """The series that ``of`` selects; ``part`` ends the name, as a regular expression."""
     series = exporter.series[key]
     prefix = re.sub(r":$", "[:_]", exporter.prefix)
-    matchers = [f'__name__=~"{prefix}{series.names[0]}{part}"', f"{POOL}={quoted(pool)}"]
+    matchers = [f'__name__=~"{prefix}{series.names[0]}{part}"', *([of] if of else [])]
     return "{" + ", ".join([*matchers, *_where(series)]) + "}"
 
 
@@ -102,8 +108,8 @@ def _where(series: WireSeries) -> Iterable[str]:
             yield f"{label}=~{quoted('|'.join(re.escape(value) for value in values))}"
 
 
-def _gauge(exporter: Exporter, key: str, pool: str, rule: Rule) -> str:
-    series = selector(exporter, key, pool)
+def _gauge(exporter: Exporter, key: str, of: str, rule: Rule) -> str:
+    series = selector(exporter, key, of)
     if rule.take == "growth":
         series = f"deriv({series}[{WINDOW}])"
     copies = _no_copies(exporter, series)
@@ -118,9 +124,9 @@ def _no_copies(exporter: Exporter, series: str) -> str:
     return f"max without ({', '.join(exporter.ranks)}) ({series})" if exporter.ranks else series
 
 
-def _total(exporter: Exporter, keys: Iterable[str], pool: str) -> str:
+def _total(exporter: Exporter, keys: Iterable[str], of: str) -> str:
     return _sum(
-        (rate if exporter.series[key].type == "counter" else total)(exporter, key, pool) for key in keys
+        (rate if exporter.series[key].type == "counter" else total)(exporter, key, of) for key in keys
     )
 
 

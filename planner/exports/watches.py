@@ -140,9 +140,9 @@ def _limits(case: ExportCase, item: Deployment, exporter: Exporter) -> Iterator[
         if key is None or metric not in _ROLES[item.pool.role]:
             continue
         if statistic == "mean":
-            measured = promql.mean(exporter, key, item.name)
+            measured = promql.mean(exporter, key, promql.of_pool(item.name))
         else:
-            measured = promql.quantile(exporter, key, item.name, float(statistic[1:]) / 100)
+            measured = promql.quantile(exporter, key, promql.of_pool(item.name), float(statistic[1:]) / 100)
         planned = getattr(item.pool, f"{metric}_s").get(statistic)
         yield Watch(
             item, f"{metric}_{statistic}_s", f"{_TITLES[metric]}, {statistic}", "s", measured,
@@ -160,7 +160,7 @@ def _histogram(exporter: Exporter, metric: str) -> str | None:
 
 def _alarm(item: Deployment, exporter: Exporter, target: Target, limited: bool) -> Iterator[Watch]:
     rule = next(iter(exporter.readings.get(target.metric, ())), None)
-    measured = None if rule is None else promql.reading(exporter, rule, item.name)
+    measured = None if rule is None else promql.reading(exporter, rule, promql.of_pool(item.name))
     if rule is None or measured is None:
         return
     if rule.replicas == "sum":
@@ -184,7 +184,7 @@ def _more(case: ExportCase, item: Deployment, exporter: Exporter) -> Iterator[Wa
     pool = item.pool
     rule = next(iter(exporter.readings.get("request_rate_rps", ())), None)
     if rule is not None:
-        load = promql.reading(exporter, rule, item.name)
+        load = promql.reading(exporter, rule, promql.of_pool(item.name))
         measured = f"({load}) / ({promql.replicas_up(item.name)} * {pool.capacity_rps:.10g})"
         target = next(
             t for t in targets(case.plan, case.alarms) if (t.pool, t.metric) == (pool.id, "utilization")
@@ -200,6 +200,7 @@ def _more(case: ExportCase, item: Deployment, exporter: Exporter) -> Iterator[Wa
         None if sizing is None else pool.load_rps * sizing.output_tokens.get("mean", 0.0) * item.most_replicas
     )
     yield Watch(
-        item, "output_tokens_per_s", "Tokens written", "short", promql.rate(exporter, "generated", item.name),
+        item, "output_tokens_per_s", "Tokens written", "short",
+        promql.rate(exporter, "generated", promql.of_pool(item.name)),
         None if planned is None else promql.constant(planned),
     )  # fmt: skip

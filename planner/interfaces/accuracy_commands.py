@@ -124,7 +124,7 @@ def calibrate(
     from planner.app import percentile_scores
     from planner.calibration import fit_reference as fit_reference_case
     from planner.calibration import fit_summary as fit_summary_case
-    from planner.calibration import percentile_errors, planned_choices
+    from planner.calibration import percentile_errors, percentile_spread, planned_choices
     from planner.report import accuracy_page, calibration_yaml, fit_reference_text, percentile_page
 
     with Progress() as progress:
@@ -132,7 +132,7 @@ def calibrate(
     calibration = fit_summary_case.summarised(found, on)
     scores = percentile_scores.of_folder(measurements, overlays, calibration)
     if scores is not None:
-        spreads = percentile_errors.percentile_sigmas(scores.rows)
+        spreads = percentile_spread.percentile_sigmas(scores.rows)
         calibration = calibration.model_copy(update={"sigma_log": calibration.sigma_log | spreads})
     choices = planned_choices.choice_report(found, calibration, overlays)
     _write(out, calibration_yaml.encode(calibration))

@@ -37,6 +37,7 @@ from planner.interfaces.sizing_commands import curve, estimate, fit
 from planner.interfaces.today_command import today
 from planner.interfaces.trace_command import trace
 from planner.interfaces.verify_command import verify
+from planner.interfaces.watch_command import watch
 
 app = Typer(
     name="planner",
@@ -115,6 +116,7 @@ app.command()(replay)
 app.command()(trace)
 app.command()(today)
 app.command()(diagnose)
+app.command()(watch)
 app.command()(serve)
 
 ENTRIES = ("accelerator", "model", "engine", "prices")

@@ -14,6 +14,7 @@ from planner.interfaces.diagnose_command import rules_graph
 from planner.interfaces.group import HouseGroup
 from planner.interfaces.options import Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, message
+from planner.interfaces.rules_export_command import rules_export
 from planner.loaders.files_out import check_target
 
 catalog_app = Typer(cls=HouseGroup, rich_markup_mode=None, no_args_is_help=True)
@@ -250,3 +251,4 @@ def rules_check(as_json: JsonFlag = False, out: OutFile = None, catalog: Overlay
 
 
 rules_app.command("graph")(rules_graph)
+rules_app.command("export")(rules_export)

@@ -19,6 +19,9 @@ from planner.loaders.files_out import check_target, write_whole
 
 if TYPE_CHECKING:
     from planner.app.follow import Asked
+    from planner.schema.diagnosis import Diagnosis
+
+FORMATS = ("text", "json", "md")
 
 
 def diagnose(
@@ -137,6 +140,9 @@ def diagnose(
             help="Exit 1 at this severity or worse: unknown, warning, degraded or down.",
         ),
     ] = None,
+    format_: Annotated[
+        str, Option("--format", metavar="F", help="text, json, or md (everything, to put into a ticket).")
+    ] = "text",
     as_json: JsonFlag = False,
     out: OutFile = None,
     catalog: Overlays = None,
@@ -175,6 +181,9 @@ def diagnose(
     most = None if samples is None else checks.whole("--samples", samples, high=MAX_SAMPLES)
     limits_s = {f"{name}_s": value for name, value in checks.limits("--slo", slo).items()}
     worst = checked_severity(checks, fail_on)
+    shown = checks.word("--format", format_, FORMATS)
+    if shown == "md" and (as_json or follow):
+        checks.refuse("--format", f'"md" beside {"--json" if as_json else "--follow"}', "one of them")
     if follow and (svg is not None or fail_on is not None):
         checks.refuse("--follow", "--svg or --fail-on", "them without --follow: they speak of one sample")
     checks.done()
@@ -182,21 +191,21 @@ def diagnose(
         check_target("--svg", svg)
     file = None if plan is None else PlanFile(plan, overlays, workload)
     asked = follow_case.Asked(overlays, file, limits_s)
-    answer = Answer(as_json=as_json, out=out)
+    answer = Answer(as_json=as_json or shown == "json", out=out)
     if follow:
         _follow(answer, source, asked, most)
     from planner.app import diagnose as diagnose_case
-    from planner.report import baseline_text, diagnosis_brief, json_document
+    from planner.report import diagnosis_brief, json_document
 
     with Progress() as progress:
         progress("diagnose")
         readout, baseline = held_against(source)
         found = diagnose_case.diagnose_readout(readout, overlays, plan=file, slo_s=limits_s)
         found = found if baseline is None else found.model_copy(update={"baseline": baseline})
-    screen = baseline_text.below(diagnosis_brief.view(found), found.baseline)
     answer.give(
         lambda: json_document.encode(json_document.of(found)),
-        lambda: diagnosis_brief.with_details(found) if details else screen,
+        lambda: diagnosis_brief.page(found, details=details),
+        page=(lambda: _ticket(found)) if shown == "md" else None,
     )
     if svg is not None:
         from planner.report import diagnosis_svg
@@ -204,6 +213,14 @@ def diagnose(
         write_whole(svg, diagnosis_svg.draw(found).encode("utf-8"))
         message(f"planner: wrote {svg}")
     raise Exit(faults.NO if worst is not None and at_least(found.severity, worst) else faults.ANSWERED)
+
+
+def _ticket(found: Diagnosis) -> bytes:
+    """Everything as Markdown."""
+    from planner.report.diagnosis_report import report_of
+    from planner.report.renderers.registry import RENDERERS
+
+    return RENDERERS[".md"].render(report_of(found))
 
 
 def _follow(answer: Answer, source: Sources, asked: Asked, most: int | None) -> NoReturn:

@@ -29,6 +29,7 @@ EXAMPLES = {
     "replay": "plan.json --trace requests.csv",
     "trace": "requests.csv --columns time=ts,input=prompt_tokens,output=completion_tokens",
     "today": "--from deployments.yaml --gpu h100 --out today.json",
+    "watch": "--prometheus http://localhost:9090 --fail-on degraded",
     "diagnose": "--logs engine.log --metrics http://localhost:8000/metrics",
     "serve": "--port 8080",
     "schema": "problem",
@@ -42,6 +43,7 @@ EXAMPLES = {
     "rules show": "whole-servers",
     "rules check": "",
     "rules graph": "--out rules.svg",
+    "rules export": "--to prometheus --engine vllm --out rules.yaml",
 }
 
 

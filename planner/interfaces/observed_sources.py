@@ -80,10 +80,11 @@ class Sources:
 
         return gather(self.evidence)
 
-    def samples(self, most: int | None) -> Iterator[Sample]:
+    def samples(self, most: int | None, told: Callable[[str], None] = message) -> Iterator[Sample]:
         """The files in their order; servers again and again, at most so often.
 
-        A server that fails after its first sample is reported, and asked again.
+        A server that fails after its first sample is reported to ``told``, and asked again; an empty text
+        says that it answers again.
 
         Raises:
             InputError: a file that cannot be read, a first sample that cannot be had.
@@ -95,7 +96,7 @@ class Sources:
                 yield str(path), observe.something(observe.observed(path), str(path))
             return
         name = self.evidence.prometheus or ", ".join(self.evidence.metrics)
-        number = 0
+        number, failed = 0, False
         while most is None or number < most:
             number += 1
             begun_s = time.monotonic()
@@ -104,8 +105,12 @@ class Sources:
             except InputError as problem:
                 if number == 1:
                     raise
-                message(str(problem))
+                told(str(problem))
+                failed = True
             else:
+                if failed:
+                    told("")
+                failed = False
                 yield name, sample
             if self.evidence.prometheus is not None and number != most:
                 pause_s = self.evidence.interval_s or FOLLOW_INTERVAL_S

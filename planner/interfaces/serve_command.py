@@ -33,6 +33,12 @@ def serve(
     token_file: Annotated[
         Path | None, Option("--token-file", metavar="FILE", help="Ask for one of these tokens, one a line.")
     ] = None,
+    prometheus: Annotated[
+        str | None,
+        Option(
+            metavar="URL", help="Prometheus server from which notifications of Alertmanager are answered."
+        ),
+    ] = None,
 ) -> None:
     """Serve the API and a page with calculators, plans and their history."""
     checks = Checks("planner serve")
@@ -43,8 +49,12 @@ def serve(
         found = f"no {', '.join(missing)}"
         command = """"pip install 'llm-fleet-planner[serve]'\""""
         raise input_error("planner serve", "", found, "the extra serve", command)
+    if prometheus is not None:
+        from planner.loaders.http import check_url
+
+        check_url(prometheus, "the address of a Prometheus server")
     from planner.serve.server import serve as listen
 
     interrupts.end_at_once()  # the server takes signals over, and ends its workers
-    listen(host, number, database, token_file, message)
+    listen(host, number, database, token_file, message, prometheus or "")
     raise Exit(faults.ANSWERED)

@@ -12,6 +12,7 @@ from typing import Any
 from planner import resources
 from planner.errors import Fault, InputError, nearest
 from planner.loaders.catalog_coverage import uncovered
+from planner.loaders.entry_folder import first_of_name, misnamed
 from planner.loaders.files import read_bytes, stamps
 from planner.loaders.places import Key
 from planner.loaders.price_table import SOURCE, read_api_table, read_price_table
@@ -88,7 +89,7 @@ def read_catalog(folders: Sequence[Path], *, complete: bool = False) -> Catalog:
             except InputError as problem:
                 faults += problem.faults
                 continue
-            faults += [*found, *_id_faults(document, path)]
+            faults += [*found, *misnamed(document, path)]
             if entry is not None:
                 read[kind][path.stem] = _with_table(_Read(path, document, entry), faults)
     ids = {kind: _index(files, faults) for kind, files in read.items()}
@@ -264,15 +265,16 @@ def _strange_files(folder: Path) -> Iterator[Fault]:
             yield Fault(str(item), "", "a file that ends in .yml", "the ending .yaml")
 
 
-def _files(folders: Sequence[Path], kind: str) -> list[Path]:
+def _files(folders: Sequence[Path], kind: str) -> tuple[Path, ...]:
     """The files of a kind by name; a name in an earlier folder hides the same name in later ones."""
-    files: dict[str, Path] = {}
-    for folder in folders:
-        single = [folder] if resources.is_entry(folder) else sorted(folder.glob("*.yaml"))
-        loose = [path for path in single if _KIND_FOLDERS.get(_kind_of(path)) == kind]
-        for path in [*sorted((folder / kind).glob("*.yaml")), *loose]:
-            files.setdefault(path.stem, path)
-    return [files[stem] for stem in sorted(files)]
+    return first_of_name(path for folder in folders for path in _files_in(folder, kind))
+
+
+def _files_in(folder: Path, kind: str) -> Iterator[Path]:
+    """The files of the folder of a kind, and those beside it that say that they are of this kind."""
+    yield from sorted((folder / kind).glob("*.yaml"))
+    single = [folder] if resources.is_entry(folder) else sorted(folder.glob("*.yaml"))
+    yield from (path for path in single if _KIND_FOLDERS.get(_kind_of(path)) == kind)
 
 
 def _kind_of(path: Path) -> str:
@@ -281,13 +283,6 @@ def _kind_of(path: Path) -> str:
         return str(read_document(path).value.get("kind") or "")
     except InputError:
         return ""
-
-
-def _id_faults(document: Document, path: Path) -> Iterator[Fault]:
-    identity = document.value.get("id")
-    if isinstance(identity, str) and identity != path.stem:
-        expected = f'the name of the file, "{path.stem}"'
-        yield Fault(document.where(("id",)), "id", f'"{identity}"', expected)
 
 
 def _index(files: Mapping[str, _Read], faults: list[Fault]) -> dict[str, str]:

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from planner import resources
 from planner.errors import Fault, InputError, nearest
-from planner.loaders.validation import attempt, merged
-from planner.loaders.yaml_source import Document, read_document
-from planner.schema.base import Noun
+from planner.loaders.entry_folder import data_files, entry_files, read_noted
+from planner.loaders.validation import merged
+from planner.loaders.yaml_source import Document
 from planner.schema.debugger import DebuggerRule, KnobEntry, Rulebook, Symptom
 from planner.schema.debugger_words import LAYERS
 
 FOLDER = "debugger"
 SYMPTOMS = "symptoms"
 LAYER_FOLDERS: Mapping[str, str] = {name.folder: layer for layer, name in LAYERS.items()}
-
-NounT = TypeVar("NounT", bound=Noun)
 
 
 def load_rulebook(overlays: Sequence[Path] = ()) -> Rulebook:
@@ -32,46 +29,24 @@ def load_rulebook(overlays: Sequence[Path] = ()) -> Rulebook:
         InputError: everything wrong with the files, all at once. How they hang together is checked by
             `planner.diagnosis.checks`.
     """
-    folders = resources.folders("rules", overlays)
-    faults = [fault for folder in folders for fault in _strangers(folder / FOLDER)]
-    knob_folders = [folder / "knobs" for folder in resources.folders("catalog", overlays) if folder.is_dir()]
-    symptoms = _read(Symptom, _files([folder / FOLDER / SYMPTOMS for folder in folders]), faults)
-    rules = _read(
-        DebuggerRule,
-        _files([folder / FOLDER / layer for folder in folders for layer in LAYER_FOLDERS]),
-        faults,
-    )
-    knobs = _read(KnobEntry, _files(knob_folders), faults)
+    folders = [folder / FOLDER for folder in resources.folders("rules", overlays)]
+    faults = [fault for folder in folders for fault in _strangers(folder)]
+    symptom_files = entry_files(folder / SYMPTOMS for folder in folders)
+    rule_files = entry_files(folder / layer for folder in folders for layer in LAYER_FOLDERS)
+    symptoms = read_noted(Symptom, symptom_files, faults)
+    rules = read_noted(DebuggerRule, rule_files, faults, _misplaced)
+    knobs = read_noted(KnobEntry, data_files("catalog", "knobs", overlays), faults)
     if faults:
         raise InputError(merged(faults))
-    places = {f"symptom/{name}": str(path) for name, (_, path) in symptoms.items()}
-    places |= {f"rule/{name}": str(path) for name, (_, path) in rules.items()}
-    return Rulebook(_nouns(symptoms), _nouns(rules), _nouns(knobs), places)
-
-
-def _read(noun: type[NounT], paths: Sequence[Path], faults: list[Fault]) -> dict[str, tuple[NounT, Path]]:
-    read: dict[str, tuple[NounT, Path]] = {}
-    for path in paths:
-        try:
-            document = read_document(path)
-        except InputError as problem:
-            faults += problem.faults
-            continue
-        entry, found = attempt(noun, document)
-        faults += [*document.faults, *found, *_misplaced(document, path)]
-        if entry is not None:
-            read[path.stem] = (entry, path)
-    return read
+    places = {f"symptom/{path.stem}": str(path) for path in symptom_files}
+    places |= {f"rule/{path.stem}": str(path) for path in rule_files}
+    return Rulebook(symptoms, rules, knobs, places)
 
 
 def _misplaced(document: Document, path: Path) -> Iterator[Fault]:
-    """The id of a file is its name, and the layer of a rule its folder."""
-    identity, layer = document.value.get("id"), document.value.get("layer")
-    if isinstance(identity, str) and identity != path.stem:
-        expected = f'the name of the file, "{path.stem}"'
-        yield Fault(document.where(("id",)), "id", f'"{identity}"', expected)
-    of_folder = LAYER_FOLDERS.get(path.parent.name)
-    if of_folder is not None and isinstance(layer, str) and layer in LAYERS and layer != of_folder:
+    """The layer of a rule that is not its folder's."""
+    layer, of_folder = document.value.get("layer"), LAYER_FOLDERS[path.parent.name]
+    if isinstance(layer, str) and layer in LAYERS and layer != of_folder:
         expected = f'the layer of its folder, "{of_folder}"'
         yield Fault(document.where(("layer",)), "layer", f'"{layer}"', expected)
 
@@ -92,15 +67,3 @@ def _strangers(folder: Path) -> Iterator[Fault]:
                 path for path in item.iterdir() if path.suffix != ".yaml" and path.name[0] != "."
             )
             yield from (Fault(str(path), "", "no YAML file", "the ending .yaml") for path in strange)
-
-
-def _files(folders: Sequence[Path]) -> list[Path]:
-    files: dict[str, Path] = {}
-    for folder in folders:
-        for path in sorted(folder.glob("*.yaml")):
-            files.setdefault(path.stem, path)
-    return [files[stem] for stem in sorted(files)]
-
-
-def _nouns(read: Mapping[str, tuple[NounT, Path]]) -> dict[str, NounT]:
-    return {name: noun for name, (noun, _) in read.items()}

@@ -68,7 +68,7 @@ def read_page(data: bytes, name: str, wanted: Collection[str], *, openmetrics: b
         InputError: a page too large, no text, no metrics, or lines that cannot be read, with their numbers.
     """
     check_size(len(data), name)
-    text = _text(data, name)
+    text = _without_cut_line(_text(data, name))
     if openmetrics is None:
         openmetrics = text.rstrip().endswith("\n# EOF")
     lines = _Lines(name, text)
@@ -183,6 +183,13 @@ def _text(data: bytes, name: str) -> str:
         maybe = "/prometheus/metrics (TensorRT-LLM has JSON on /metrics), or --observed for a file of values"
         raise input_error(name, "", "JSON", EXPECTED, maybe)
     return text
+
+
+def _without_cut_line(text: str) -> str:
+    """A page that was cut off within its last line, up to that line."""
+    whole, _, last = text.rpartition("\n")
+    is_line = not last.strip() or last.startswith("#") or _SAMPLE.match(last)
+    return text if is_line or not whole.strip() else f"{whole}\n"
 
 
 def _number(value: float) -> float:

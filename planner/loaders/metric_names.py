@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner import resources
-from planner.errors import Fault, InputError
-from planner.loaders.validation import attempt, merged
-from planner.loaders.yaml_source import read_document
+from planner.loaders.entry_folder import data_files, read_with_one
 from planner.schema.exporter import Exporter, Queries, SeriesType
 
 FOLDER = "metrics"
@@ -41,35 +38,6 @@ def load_metric_names(overlays: Sequence[Path] = ()) -> MetricNames:
     Raises:
         InputError: everything wrong with the files, all at once.
     """
-    faults: list[Fault] = []
-    read: dict[str, Exporter | Queries] = {}
-    for path in metric_files(overlays):
-        try:
-            document = read_document(path)
-        except InputError as problem:
-            faults += problem.faults
-            continue
-        noun: type[Exporter | Queries] = Queries if path.stem == QUERIES else Exporter
-        entry, found = attempt(noun, document)
-        faults += [*document.faults, *found]
-        if entry is not None and entry.id != path.stem:
-            expected = f'the name of the file, "{path.stem}"'
-            faults.append(Fault(document.where(("id",)), "id", f'"{entry.id}"', expected))
-        if entry is not None:
-            read[path.stem] = entry
-    queries = read.pop(QUERIES, None)
-    if not isinstance(queries, Queries) and not faults:
-        faults.append(Fault(f"catalog/{FOLDER}", QUERIES, "no such file", "the questions to Prometheus"))
-    if faults or not isinstance(queries, Queries):
-        raise InputError(merged(faults))
-    exporters = [entry for entry in read.values() if isinstance(entry, Exporter)]
-    return MetricNames(tuple(sorted(exporters, key=lambda entry: (entry.order, entry.id))), queries)
-
-
-def metric_files(overlays: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """The files by name; a name in an overlay hides the same name in the catalog."""
-    files: dict[str, Path] = {}
-    for folder in resources.folders("catalog", overlays):
-        for path in sorted((folder / FOLDER).glob("*.yaml")):
-            files.setdefault(path.stem, path)
-    return tuple(files[stem] for stem in sorted(files))
+    files = data_files("catalog", FOLDER, overlays)
+    exporters, queries = read_with_one(Exporter, Queries, QUERIES, "the questions to Prometheus", files)
+    return MetricNames(tuple(sorted(exporters.values(), key=lambda entry: (entry.order, entry.id))), queries)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from planner.performance.deep_steps import deep_steps
 from planner.performance.first_token import arrival_latency, end_to_end
 from planner.performance.hand_over import HandOver
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, Load, LoadPolicy, Replicas
@@ -129,7 +130,8 @@ class DecodeWorkers:
             if metric == "ttft":
                 latency[name] = self.start_s(replicas, rows, load, policy, statistic)
             if metric == "e2e":
-                latency[name] = self._answer_s(replicas, rows, load, traffic, policy, statistic)
+                answer_s = self._answer_s(replicas, rows, load, traffic, policy, statistic)
+                latency[name] = replicas.percentile_ratio(name, rows) * answer_s
         return replace(load, latency_s=latency, link_utilization=links)
 
     def in_time(self, found: Capacities, rows: IntArray) -> Capacities:
@@ -169,8 +171,9 @@ class DecodeWorkers:
         state = steady_state(replicas, rows, load.concurrency, traffic, policy)
         alone = replace(state, rate=(1.0 - self.sent_fraction) * state.rate)
         wanted = tuple(f"ttft_{statistic}" for statistic in statistics)
-        found, _ = arrival_latency(replicas, alone, self.local, policy, wanted)
-        return {name.split("_")[1]: value for name, value in found.items()}
+        deep = deep_steps(replicas, alone, self.local, policy)
+        found, _ = arrival_latency(replicas, alone, self.local, policy, deep, wanted)
+        return {name.split("_")[1]: value for name, value in replicas.planned(found, rows).items()}
 
     def _late(
         self, replicas: Replicas, rows: IntArray, load: Load, traffic: Traffic, policy: LoadPolicy

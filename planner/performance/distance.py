@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -81,6 +82,15 @@ class Ground:
         """Whether the family of the model has rows on the architecture."""
         return item.model.family in self.known.get(item.accelerator.architecture, ())
 
+    @cached_property
+    def _layouts(self) -> Mapping[int, str]:
+        """Kinds of the measured layouts by object, told once: every configuration is compared with all."""
+        return {id(way): layout_kind(way) for way in self.measured.ways}
+
+    def _of_layout(self, ways: Sequence[MeasuredWay], kind: str) -> list[MeasuredWay]:
+        """Of measured ways, those of one kind of layout."""
+        return [way for way in ways if self._layouts[id(way)] == kind]
+
     def near(self, item: Configuration) -> Sequence[MeasuredWay]:
         """Ways on the architecture, or all where it has no rows."""
         architecture, gpus = item.accelerator.architecture, self.measured.gpus
@@ -118,7 +128,7 @@ class Ground:
 
     def _found(self, item: Configuration) -> _Near:
         near, kind = self.near(item), layout_kind(item)
-        alike = [way for way in near if layout_kind(way) == kind]
+        alike = self._of_layout(near, kind)
         on_gpu = [way for way in near if way.gpu == whole_gpu(item)]
         here = [way for way in alike if way.gpu == whole_gpu(item)] or alike or on_gpu or near
         return _Near(
@@ -164,9 +174,9 @@ class Ground:
         """Attention or expert ranks of the layout at most, on this architecture or on any."""
         kind = layout_kind(item)
         for ways in (self.near(item), self.measured.ways):
-            alike = [ranks(way) for way in ways if layout_kind(way) == kind]
+            alike = self._of_layout(ways, kind)
             if alike:
-                return max(alike)
+                return max(map(ranks, alike))
         return max(ranks(way) for way in self.measured.ways)
 
     def evidence(self, item: Configuration) -> int:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.performance.deep_steps import DeepSteps
 from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
-from planner.performance.steady_state import prompt_context_tokens
 from planner.performance.token_gaps import gap_variance_s2
 from planner.physics import parallelism, speculation
 from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
 
-_TAIL_RATIO = 1.3
+_TAIL_RATIO = 1.25
 """Long waits over those of an exponential tail: prompts wait whole steps, and long ones hold up several.
 
-Fitted to simulated pools of four kinds of traffic; see ``docs/decisions/0015-routing.md``.
+Fitted to simulated pools; see ``docs/decisions/0032-what-routers-count.md``.
 """
 
 
@@ -51,11 +51,16 @@ class _Prompts:
 
 
 def arrival_latency(
-    replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolicy, wanted: tuple[str, ...]
+    replicas: Replicas,
+    state: State,
+    traffic: Traffic,
+    policy: LoadPolicy,
+    deep: DeepSteps,
+    wanted: tuple[str, ...],
 ) -> tuple[dict[str, FloatArray], PrefillQueue]:
     """The wanted statistics of TTFT and E2E, and the queue behind them."""
     result: dict[str, FloatArray] = {}
-    queue = _queue(replicas, state, traffic, policy)
+    queue = _queue(replicas, state, traffic, deep)
     tails = sorted({_tail(name) for name in wanted})
     for tail in tails:
         prompts = _prompts(traffic, tail)
@@ -133,7 +138,7 @@ def _service(
     return np.maximum(service, state.decode_s)
 
 
-def _queue(replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolicy) -> PrefillQueue:
+def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) -> PrefillQueue:
     """The queue in front of a prompt server.
 
     A prompt alone takes its own steps; the more prompts wait, the more of them share full steps, so that
@@ -141,29 +146,23 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolic
     length, which makes times vary less than lengths.
     """
     prompt = max(traffic.prefill_mean_tokens, 1e-9)
-    full_s = policy.step_factor_ratio * replicas.mixed_s(
-        state.rows,
-        np.maximum(state.mean, 1.0),
-        np.full(state.rows.shape, traffic.decode_context_tokens),
-        state.chunk,
-        np.full(state.rows.shape, prompt_context_tokens(traffic)),
-        np.maximum(state.chunk / max(prompt, 1.0), 1.0),
-    )
+    full_s = deep.full_s
     rate = state.rate / replicas.prompt_servers[state.rows]
     alone_s = state.mixed_s * prompt / state.chunk_mean
     shared_s = np.minimum(full_s * prompt / state.chunk, alone_s)
     alone = np.maximum(1.0 - rate * alone_s, 0.0)
     occupancy = shared_s + alone * (alone_s - shared_s)
     busy = rate * occupancy
-    scv = traffic.prefill_scv_ratio * np.square(1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0))
-    wait = routing.pool_wait(*traffic.router, busy, occupancy, traffic.arrival_scv_ratio, scv)
+    scv = deep.prompt_scv_ratio(traffic) * np.square(1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0))
+    arrivals, slowed = traffic.arrival_scv_ratio, state.slowed_ratio
+    wait = routing.pool_wait(*traffic.router, busy, occupancy, arrivals, scv, slowed)
     mixed_time = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
     residual = (1.0 - mixed_time) * state.decode_s + np.maximum(mixed_time - busy, 0.0) * state.mixed_s
     return PrefillQueue(
         busy=busy,
         wait_probability_fraction=wait.probability_fraction,
         wait_mean_s=wait.mean_s,
-        wait_scale_s=_TAIL_RATIO * wait.scale_s,
+        wait_scale_s=(1.0 + (_TAIL_RATIO - 1.0) * wait.random_ratio) * wait.scale_s,
         residual_s=residual,
         alone_s=alone_s,
         full_s=full_s,

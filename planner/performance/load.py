@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.performance.user_factors import PercentileMargin
 from planner.steptime.drafting import Drafts
 
 FloatArray = NDArray[np.float64]
@@ -62,6 +63,8 @@ class Replicas:
     """What speculative decoding emits; ``step_s`` already holds its time. None = one token a step."""
     stages: FloatArray | None = None
     """Pipeline stages; None = one everywhere."""
+    percentiles: PercentileMargin | None = None
+    """What percentiles carry beyond the margin of their means; None = nothing."""
 
     def emitted(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """By row: tokens of a sequence in a step, those it emits on average, and their variance."""
@@ -78,6 +81,16 @@ class Replicas:
     def with_fetching(self, fetching: Fetching) -> Replicas:
         """The same replicas with links to KV outside the GPU."""
         return replace(self, fetching=fetching)
+
+    def percentile_ratio(self, name: str, rows: IntArray) -> FloatArray | float:
+        """Margin of a latency (``ttft_p99``) beyond that of its mean, of the rows."""
+        return 1.0 if self.percentiles is None else self.percentiles.factor(name, rows)
+
+    def planned(self, latency_s: Mapping[str, FloatArray], rows: IntArray) -> dict[str, FloatArray]:
+        """Latencies of the rows, every percentile with its own margin."""
+        return {
+            name: np.asarray(value * self.percentile_ratio(name, rows)) for name, value in latency_s.items()
+        }
 
     def first_token_ratio(self, rows: IntArray) -> FloatArray | float:
         """`first_token_factor` of the rows."""
@@ -178,3 +191,8 @@ class State:
     tokens: FloatArray
     """Tokens that a step emits per sequence on average."""
     tokens_variance: FloatArray
+
+    @property
+    def slowed_ratio(self) -> FloatArray:
+        """How fast answers get on while their replica computes prompts, over how fast without."""
+        return np.minimum(self.decode_s / self.mixed_s, 1.0)

@@ -9,9 +9,11 @@ Breaks down when: the batch cap is reached often (its probability is held at a s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from planner.performance.deep_steps import deep_steps
 from planner.performance.first_token import arrival_latency
 from planner.performance.load import FloatArray, IntArray, Load, LoadPolicy, Replicas
 from planner.performance.static_batches import static_load
@@ -62,15 +64,17 @@ def measure(
         wanted: names of `Slo`.
     """
     if policy.static_batches:
-        return static_load(replicas, rows, concurrency, batch_sequences, traffic, policy, wanted)
+        load = static_load(replicas, rows, concurrency, batch_sequences, traffic, policy, wanted)
+        return replace(load, latency_s=replicas.planned(load.latency_s, rows))
     state = steady_state(replicas, rows, concurrency, traffic, policy)
+    deep = deep_steps(replicas, state, traffic, policy)
     per_token = tuple(name for name in wanted if name.startswith(("itl", "tpot")))
-    latency = token_latency(replicas, state, batch_sequences, traffic, policy, per_token)
+    latency = token_latency(state, deep, batch_sequences, traffic, policy, per_token)
     arriving = tuple(name for name in wanted if name.startswith(("ttft", "e2e")))
     prefill_s = np.zeros_like(state.rate)
     busy = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
     if arriving:
-        found, queue = arrival_latency(replicas, state, traffic, policy, arriving)
+        found, queue = arrival_latency(replicas, state, traffic, policy, deep, arriving)
         latency |= found
         prefill_s, busy = queue.alone_s, queue.busy
     links = np.zeros_like(state.rate)
@@ -90,5 +94,5 @@ def measure(
         prefill_s=prefill_s,
         link_utilization=links,
         prefill_utilization=busy,
-        latency_s=latency,
+        latency_s=replicas.planned(latency, rows),
     )

@@ -89,6 +89,8 @@ class PrefillWorkers:
             extra_ratio=ratio * replicas.first_token_ratio(rows),
             overhead_s=replicas.first_token_overhead_s[rows] + replicas.image_encoder_s[rows],
             times_of=lambda tail: self.times(tail).taken(rows),
+            rows=rows,
+            percentiles=replicas.percentiles,
         )
 
     def _times(self, weight: FloatArray, tokens: FloatArray) -> PromptTimes:

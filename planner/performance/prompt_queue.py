@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.performance.hand_over import Links
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, LoadPolicy
+from planner.performance.user_factors import PercentileMargin
 from planner.queueing import routing, waiting
 from planner.schema.traffic import Traffic
 
@@ -132,6 +133,10 @@ class ChosenWorkers:
     """Before any prefill."""
     times_of: Callable[[float], PromptTimes]
     """Prompts around a tail."""
+    rows: IntArray
+    """Of the workers among all."""
+    percentiles: PercentileMargin | None = None
+    """What percentiles carry beyond the margin of their means; None = nothing."""
     known: dict[float, PromptTimes] = field(default_factory=dict)
 
     def taken(self, places: IntArray) -> ChosenWorkers:
@@ -145,6 +150,7 @@ class ChosenWorkers:
             extra_ratio=extra[places] if isinstance(extra, np.ndarray) else extra,
             overhead_s=self.overhead_s[places],
             times_of=lambda tail: self.times(tail).taken(places),
+            rows=self.rows[places],
             known={},
         )
 
@@ -163,7 +169,7 @@ class ChosenWorkers:
         mean = times.mean(service)
         scv = np.maximum(times.mean(service * service) / (mean * mean) - 1.0, 0.0)
         busy = arriving * mean
-        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv, True)
+        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv)
         wait, waits = found.mean_s, found.probability_fraction
         steps = self._steps(light, arriving)
         stepping = np.maximum(steps.time_fraction, np.minimum(busy, 1.0))
@@ -198,7 +204,10 @@ class ChosenWorkers:
             return times.mean(fixed) + extra * queue.wait_mean_s
         probability, scale = PERCENTILE[statistic], extra * queue.wait_scale_s
         waits = queue.wait_probability_fraction
-        return waiting.quantile_s(probability, times.weight, fixed, waits, scale)
+        found = waiting.quantile_s(probability, times.weight, fixed, waits, scale)
+        if self.percentiles is None:
+            return found
+        return np.asarray(self.percentiles.factor(f"ttft_{statistic}", self.rows) * found)
 
     def held_sequences(self, rate_rps: FloatArray) -> FloatArray:
         """Prompts whose KV is in memory: those of a full step of every server, and those on their way."""

@@ -51,6 +51,7 @@ def replicas(
         prompt_servers=specs.attention_dp * specs.pp,
         drafts=drafts,
         stages=specs.pp,
+        percentiles=own.percentiles,
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from planner.performance.distance import LIGHT, Distances, Ground, LoadPoint, layout_kind
 from planner.schema.catalog import Calibration
 from planner.schema.configuration import Configuration
-from planner.schema.spread import Property, SpreadModel
+from planner.schema.spread import BEYOND_MEAN, Property, SpreadModel
 
 QUANTITIES = ("throughput", "tpot", "ttft")
 _SAME_TIMES = {"throughput": "tpot", "tpot": "throughput"}
@@ -24,6 +24,7 @@ _SAME_TIMES = {"throughput": "tpot", "tpot": "throughput"}
 EVIDENCE_ROWS = 10.0
 """Rows of an architecture, engine and format at which half of what is quiet about them counts."""
 _MOST_KEPT = 16
+RANKS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 _grounds: dict[int, Ground] = {}
 
 
@@ -109,14 +110,33 @@ def _of_all(calibration: Calibration, kind: str = "new") -> dict[str, float]:
     return {number: next(sigma[key].value for key in names if key in sigma) for number, names in keys.items()}
 
 
-def percentile_sigma_log(item: Configuration, metric: str, percentile: str) -> float:
-    """Log-standard deviation of one percentile (``ttft``, ``p99``) of a configuration.
+def beyond_mean_sigma_log(calibration: Calibration, name: str) -> float:
+    """What a percentile (``ttft_p99``) adds in quadrature to the log-spread of its mean; 0 for means.
 
-    Never below that of the mean of its class; TPOT stands for ITL, and end-to-end times are as sure as first
-    tokens. Where the calibration states none for the percentile, that of the mean.
+    A percentile without one of its own takes that of the percentile below; end-to-end times, which consist of
+    both, the larger one of first tokens and of answers.
 
-    Source: errors of published runs with percentiles, `docs/accuracy.md`.
+    Source: steady published runs, see `planner.calibration.percentile_spread`.
     """
-    of_mean = class_sigma_log(item)["tpot" if metric in ("itl", "tpot") else "ttft"]
-    stated = item.calibration.sigma_log.get(f"{metric}_{percentile}")
-    return of_mean if stated is None else max(of_mean, stated.value)
+    metric, _, percentile = name.partition("_")
+    if percentile not in RANKS:
+        return 0.0
+    below = [key for key in RANKS if RANKS[key] <= RANKS[percentile]]
+    parts = (metric,) if metric != "e2e" else ("e2e", "ttft", "tpot")
+    found = (calibration.sigma_log.get(f"{part}_{key}{BEYOND_MEAN}") for part in parts for key in below)
+    return max((item.value for item in found if item is not None), default=0.0)
+
+
+def percentile_sigma_log(of_mean: Mapping[str, float], calibration: Calibration, name: str) -> float:
+    """Log-standard deviation of one percentile (``ttft_p99``), never below that of its mean.
+
+    Equation: sqrt(s^2 + e^2), s that of the mean of what is predicted (of TPOT for ITL, and for end-to-end
+    times, most of which are answers) and e what the percentile adds.
+
+    Args:
+        of_mean: of throughput, TPOT and TTFT (`class_sigma_log`).
+        calibration: has what percentiles add.
+        name: of a limit.
+    """
+    mean = of_mean["ttft" if name.startswith("ttft") else "tpot"]
+    return math.hypot(mean, beyond_mean_sigma_log(calibration, name))

@@ -89,7 +89,7 @@ def static_load(
     busy, answer = np.minimum(batch_mean, 1.0), traffic.output_mean_tokens
     # A request that finds every replica of the pool at work waits as at one of its own: no longer than that.
     found = routing.pool_wait(
-        *traffic.router, busy * _ALMOST_ALL, mean.whole_s, traffic.arrival_scv_ratio, np.ones_like(busy), True
+        *traffic.router, busy * _ALMOST_ALL, mean.whole_s, traffic.arrival_scv_ratio, np.ones_like(busy)
     )
     waits = np.where(batch_mean < 1.0, np.minimum(found.probability_fraction, busy), 1.0)
 

@@ -120,7 +120,7 @@ def _clumped(state: State, traffic: Traffic) -> State:
     r = state.delayed
     peakedness = waiting.batched_peakedness_ratio(r, arrival, prompt)
     busy = np.minimum(state.share * state.mixed_s / state.step_s, _ALMOST_ALL)
-    queue = busy + busy * _wait_ratio(traffic, busy)
+    queue = busy + busy * _wait_ratio(state, traffic, busy)
     met = max(arrival - 1.0, 0.0) / 2.0 + queue * (1.0 - state.step_s / state.mixed_s)
     even = _random_ratio(traffic)
     found = even + (1.0 - even) * _found_by_even(state.mean) + met / np.maximum(state.mean, 1e-9)
@@ -156,10 +156,10 @@ def _found_by_even(mean: FloatArray) -> FloatArray:
     return np.asarray(1.0 / (m * np.expm1(1.0 / m)))
 
 
-def _wait_ratio(traffic: Traffic, busy: FloatArray) -> FloatArray:
+def _wait_ratio(state: State, traffic: Traffic, busy: FloatArray) -> FloatArray:
     """Mean wait of prompts for each other over their service, behind the router, for random arrivals."""
     scv = np.full_like(busy, traffic.prefill_scv_ratio)
-    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv).mean_s
+    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv, state.slowed_ratio).mean_s
 
 
 def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:

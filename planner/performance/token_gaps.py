@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
-from planner.performance.steady_state import prompt_context_tokens
+from planner.performance.deep_steps import DeepSteps, pieces_of
+from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, State
 from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
 
@@ -20,17 +20,13 @@ _GENERATIONS = 4
 _MOST_GROWTH = 0.95
 _TAKEN_TOGETHER = 0.17
 """Further variance over mean of what is taken from a shared queue at once; from simulations."""
-_PARTS = (0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
-"""Of a chunk, at which pieces of prompts are counted."""
-_DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
-"""Chunks of a prompt before one of its own, at which chunks are counted."""
-_TABLE_ENTRIES = 8192
-"""Of a table of prompts times rows: a few such tables stay in the second-level cache."""
+_ANSWERS = (0.03, 0.12, 0.3, 0.6, 1.0)
+"""Bins of answers for TPOT: fine where they are short, whose gaps scatter most."""
 
 
 def token_latency(
-    replicas: Replicas,
     state: State,
+    deep: DeepSteps,
     batch_sequences: FloatArray,
     traffic: Traffic,
     policy: LoadPolicy,
@@ -44,15 +40,15 @@ def token_latency(
             short_s = _short_answers(traffic) * state.extra_s if metric == "tpot" else 0.0
             result[name] = (state.step_s + short_s) / state.tokens
         elif metric == "itl":
-            result[name] = _gap(replicas, state, batch_sequences, traffic, policy, PERCENTILE[statistic])
+            result[name] = _gap(state, deep, batch_sequences, traffic, policy, PERCENTILE[statistic])
         else:
-            result[name] = _per_token(state, batch_sequences, traffic, policy, PERCENTILE[statistic])
+            result[name] = _per_token(state, deep, batch_sequences, traffic, policy, PERCENTILE[statistic])
     return result
 
 
 def _gap(
-    replicas: Replicas,
     state: State,
+    deep: DeepSteps,
     batch_sequences: FloatArray,
     traffic: Traffic,
     policy: LoadPolicy,
@@ -65,19 +61,10 @@ def _gap(
     would jump with a small error of the share, so the planned margin is kept from there.
     """
     decode_s = state.decode_s + _heavier_s(state, batch_sequences, policy, probability)
-    prefill = _prefill(state, traffic)
+    prefill = _prefill(state, traffic, deep)
     rare = (1.0 - probability) / (1.0 + policy.rare_step_margin_fraction)
-    chunk = np.maximum(prefill.tokens(1.0 - rare, state.chunk), prefill.one_piece(rare) * state.chunk)
-    shape = state.rows.shape
-    mixed_s = policy.step_factor_ratio * replicas.mixed_s(
-        state.rows,
-        np.maximum(state.mean, 1.0),
-        np.full(shape, traffic.decode_context_tokens),
-        chunk,
-        np.maximum(prompt_context_tokens(traffic), (prefill.depth(rare) + 0.5) * chunk),
-        np.maximum(chunk / max(traffic.prefill_mean_tokens, 1.0), 1.0),
-    )
-    mixed_s = mixed_s + _heavier_s(state, batch_sequences, policy, 0.5)
+    tokens = np.maximum(prefill.tokens(1.0 - rare, state.chunk), prefill.one_piece(rare) * state.chunk)
+    mixed_s = deep.step_s(state, tokens) + _heavier_s(state, batch_sequences, policy, 0.5)
     return np.where(prefill.share > rare, np.maximum(mixed_s, decode_s), decode_s)
 
 
@@ -102,10 +89,10 @@ class _Prefill:
     median_tokens: FloatArray
     """Of these, as a lognormal."""
     log_sigma: FloatArray
+    sizes: FloatArray
+    """[levels, rows] Parts of a full chunk at the mean context, rising …"""
     long_pieces: FloatArray
-    """[len(_PARTS), rows] Prompts and chunks of them that fill such a part of a chunk, in a mean step."""
-    deep_chunks: FloatArray
-    """[len(_DEPTHS), rows] Full chunks behind at least so many others of their prompt, in a mean step."""
+    """… and prompts and chunks of them that take at least as long, in a mean step."""
 
     def tokens(self, probability: float, most: FloatArray) -> FloatArray:
         """Of the gap whose rank among all gaps is ``probability``."""
@@ -114,21 +101,16 @@ class _Prefill:
         return np.clip(self.median_tokens * np.exp(score * self.log_sigma), 1e-9, most)
 
     def one_piece(self, rare: float) -> FloatArray:
-        """Part of a chunk that single prompts fill in more than a ``rare`` share of gaps."""
-        found = np.zeros_like(self.share)
-        for part, more in zip(_PARTS, self.long_pieces, strict=True):
-            found = np.where(more > rare, part, found)
-        return found
-
-    def depth(self, rare: float) -> FloatArray:
-        """Chunks before a full one of the same prompt, which it reads again, in a ``rare`` share of gaps."""
-        found = np.zeros_like(self.share)
-        for depth, more in zip(_DEPTHS, self.deep_chunks, strict=True):
-            found = np.where(more > rare, depth, found)
-        return found
+        """Part of a full chunk that single pieces come to in more than a ``rare`` share of gaps."""
+        found, size, more = np.zeros_like(self.share), self.sizes, self.long_pieces
+        for at in range(len(size) - 1):
+            into = (more[at] - rare) / np.maximum(more[at] - more[at + 1], 1e-12)
+            here = size[at] + np.clip(into, 0.0, 1.0) * (size[at + 1] - size[at])
+            found = np.where(more[at] > rare, here, found)
+        return np.where(more[-1] > rare, size[-1], found)
 
 
-def _prefill(state: State, traffic: Traffic) -> _Prefill:
+def _prefill(state: State, traffic: Traffic, steps: DeepSteps) -> _Prefill:
     """How prompts come together in steps: what arrives during a long step makes the next one long.
 
     Equations: a step with W prompt tokens takes T_d + s W, and a Poisson number of pieces (prompts, cut to
@@ -139,7 +121,8 @@ def _prefill(state: State, traffic: Traffic) -> _Prefill:
     Source: branching with immigration, N' = Poisson(a + g N) (Harris, The Theory of Branching Processes,
     1963, chapter V).
     """
-    mean, scv, long, deep = _pieces(state.chunk, traffic)
+    pieces = pieces_of(state.chunk, traffic, steps)
+    mean, scv = pieces.mean_tokens, pieces.scv_ratio
     work = np.minimum(state.share * state.chunk_mean, state.chunk)
     slope_s = np.maximum(state.mixed_s - state.decode_s, 0.0) / state.chunk_mean
     growth = np.minimum(slope_s * work / state.step_s, _MOST_GROWTH)
@@ -156,7 +139,7 @@ def _prefill(state: State, traffic: Traffic) -> _Prefill:
     random, uneven = (np.log(np.maximum(v / share / (together * together), 1.0 + 1e-6)) for v in both)
     # Uneven arrivals widen what comes together; a lower median must not make up for all of it.
     median, log_sigma = together * np.exp(-(random + uneven) / 4.0), np.sqrt(uneven)
-    return _Prefill(share, median, log_sigma, work / mean * long, work / mean * deep)
+    return _Prefill(share, median, log_sigma, pieces.sizes, work / mean * pieces.long)
 
 
 def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:
@@ -175,29 +158,6 @@ def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(1.0 + (own - 1.0) * np.sqrt(seen), taken))
 
 
-def _pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, ...]:
-    """Of prompts cut to chunks: mean, squared coefficient of variation, shares of long and of deep ones.
-
-    Tables of prompts times rows are made for as many rows at once as the cache holds.
-    """
-    size = max(_TABLE_ENTRIES // traffic.input_weight.size, 1)
-    parts = [_some_pieces(chunk[start : start + size], traffic) for start in range(0, chunk.size or 1, size)]
-    return tuple(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
-
-
-def _some_pieces(chunk: FloatArray, traffic: Traffic) -> tuple[FloatArray, ...]:
-    """`_pieces` of a few rows."""
-    weight, tokens = traffic.input_weight, traffic.computed_tokens[:, None]
-    full = np.floor(tokens / chunk)
-    rest = tokens - full * chunk
-    count = weight @ (full + (rest > 0.0))
-    second = weight @ (full * (chunk * chunk) + rest * rest)
-    long = np.stack([weight @ (full + (rest >= part * chunk)) for part in _PARTS])
-    deep = np.stack([weight @ np.maximum(full - depth, 0.0) for depth in _DEPTHS])
-    mean = float(weight @ traffic.computed_tokens) / count
-    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count, deep / count
-
-
 def _short_answers(traffic: Traffic) -> float:
     """E[mean answer / answer] - 1: the mean of a request counts the start of short answers more."""
     inverse = float(traffic.output_weight @ (1.0 / np.maximum(traffic.output_tokens, 1.0)))
@@ -205,13 +165,20 @@ def _short_answers(traffic: Traffic) -> float:
 
 
 def _per_token(
-    state: State, batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy, probability: float
+    state: State,
+    deep: DeepSteps,
+    batch_sequences: FloatArray,
+    traffic: Traffic,
+    policy: LoadPolicy,
+    probability: float,
 ) -> FloatArray:
     """A quantile of the mean gap of a request: short answers scatter most.
 
     With drafts the number of steps varies too: independent of the gaps, so its part is added in quadrature.
     """
-    weight, answer = lengths.atoms_around(traffic.output_weight, traffic.output_tokens, 1.0 - probability)
+    weight, answer = lengths.distinct_atoms(
+        *lengths.coarse_atoms(traffic.output_weight, traffic.output_tokens, _ANSWERS)
+    )
     variance = np.stack([gap_variance_s2(state, traffic, tokens / state.tokens) for tokens in answer])
     common_s = _heavier_s(state, batch_sequences, policy, 0.84) - _heavier_s(
         state, batch_sequences, policy, 0.5
@@ -220,7 +187,7 @@ def _per_token(
     excess = np.maximum(state.step_s - state.decode_s + start[:, None] * state.extra_s, 0.0)
     common = (common_s * state.step_s / state.decode_s) ** 2
     value = mixtures.lognormal_quantile(probability, weight, excess, np.sqrt(variance + common))
-    slowest_s = np.maximum(state.mixed_s, state.step_s)
+    slowest_s = np.maximum(deep.full_s, state.step_s)
     gap_s = np.minimum(state.decode_s + value, slowest_s + common_s)
     above_s = np.maximum(gap_s - state.step_s, 0.0)
     gap_s = gap_s + np.hypot(above_s, _number_s(state, weight, answer, probability)) - above_s

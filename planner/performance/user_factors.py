@@ -6,17 +6,26 @@ The less is known of a configuration, the wider the margin that planning keeps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from planner.performance.distance import LIGHT, LoadPoint, doublings_of
-from planner.performance.spread import class_sigma_log, ground_of, per_doubling_sigma_log
+from planner.performance.spread import (
+    beyond_mean_sigma_log,
+    class_sigma_log,
+    ground_of,
+    per_doubling_sigma_log,
+    percentile_sigma_log,
+)
 from planner.schema.candidates import FloatArray, IntArray
-from planner.schema.catalog import UserFactor
+from planner.schema.catalog import Calibration, UserFactor
 from planner.schema.configuration import Configuration
 from planner.schema.pool import Evidence
+
+TAILS = ("ttft_p99", "itl_p99", "tpot_p99")
+"""Percentiles whose spread is told where nobody names a limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,40 @@ class BatchMargin:
 
 
 @dataclass(frozen=True, eq=False)
+class PercentileMargin:
+    """Margin of percentiles on top of that of their means, by configuration.
+
+    Equation: exp(z (sqrt(s^2 + e^2) - s)), s the log-standard deviation of the mean (of TPOT for all but
+    first tokens) and e what the percentile adds (`planner.performance.spread.beyond_mean_sigma_log`). Steps
+    carry exp(z s) already, so at the median (z = 0) nothing changes.
+    """
+
+    tpot_sigma_log: FloatArray
+    ttft_sigma_log: FloatArray
+    calibrations: Sequence[Calibration]
+    """Of the configurations, without repeats."""
+    calibration_row: IntArray
+    """Of each configuration, its entry there."""
+    z_score: float
+    _kept: dict[str, FloatArray | None] = field(default_factory=dict)
+
+    def factor(self, name: str, rows: IntArray) -> FloatArray | float:
+        """On a latency (``ttft_p99``); 1 for means."""
+        if name not in self._kept:
+            self._kept[name] = self._of_all(name)
+        found = self._kept[name]
+        return 1.0 if found is None else found[rows]
+
+    def _of_all(self, name: str) -> FloatArray | None:
+        added = np.array([beyond_mean_sigma_log(item, name) for item in self.calibrations])
+        if not added.any():
+            return None
+        mean = self.ttft_sigma_log if name.startswith("ttft") else self.tpot_sigma_log
+        both = np.hypot(mean, added[self.calibration_row])
+        return np.asarray(np.exp(self.z_score * (both - mean)))
+
+
+@dataclass(frozen=True, eq=False)
 class RowFactors:
     """By configuration, on top of the margins that hold for all of them."""
 
@@ -53,6 +96,8 @@ class RowFactors:
     """On TTFT, whose steps are multiplied already."""
     beyond: BatchMargin | None = None
     """Further on step times of batches beyond the largest measured; None where nothing is added."""
+    percentiles: PercentileMargin | None = None
+    """Further on percentiles of latencies; None at the median."""
 
 
 def user_factor(item: Configuration) -> UserFactor | None:
@@ -86,6 +131,13 @@ def sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, float]:
     return found
 
 
+def limit_sigma_log(item: Configuration, names: Iterable[str], load: LoadPoint = LIGHT) -> dict[str, float]:
+    """The same, and that of every percentile among some limits, by name: each has its own."""
+    of_mean = sigma_log(item, load)
+    percentiles = [name for name in names if not name.endswith("_mean")]
+    return of_mean | {name: percentile_sigma_log(of_mean, item.calibration, name) for name in percentiles}
+
+
 def evidence(item: Configuration) -> Evidence:
     """Where the numbers of a configuration come from."""
     return "modelled" if user_factor(item) is None else "calibrated"
@@ -107,7 +159,7 @@ def row_factors(
         load: lengths and whether prefill is apart; its batch counts for nothing.
     """
     load = replace(load, batch=1.0)
-    table = np.ones((5, len(configurations)))
+    table = np.ones((6, len(configurations)))
     kinds: dict[tuple[object, ...], tuple[float, ...]] = {}
     for row, item in enumerate(configurations):
         kind = (
@@ -123,11 +175,17 @@ def row_factors(
         if kind not in kinds:
             kinds[kind] = _factors(item, margin_z_score, load)
         table[:, row] = kinds[kind]
-    step, first_token, largest, sigma, per_doubling = table
+    step, first_token, largest, sigma, ttft_sigma, per_doubling = table
+    if not margin_z_score:
+        return RowFactors(step, first_token)
     beyond = None
-    if margin_z_score and per_doubling.any():
+    if per_doubling.any():
         beyond = BatchMargin(largest, sigma, per_doubling, margin_z_score)
-    return RowFactors(step, first_token, beyond)
+    known = {id(item.calibration): item.calibration for item in configurations}
+    places = {key: place for place, key in enumerate(known)}
+    which = np.array([places[id(item.calibration)] for item in configurations], dtype=np.int64)
+    margin = PercentileMargin(sigma, ttft_sigma, tuple(known.values()), which, margin_z_score)
+    return RowFactors(step, first_token, beyond, margin)
 
 
 def _factors(item: Configuration, margin_z_score: float, load: LoadPoint) -> tuple[float, ...]:
@@ -137,6 +195,6 @@ def _factors(item: Configuration, margin_z_score: float, load: LoadPoint) -> tup
     step, ttft = (factor.step_factor, factor.ttft_factor) if factor else (1.0, 1.0)
     ground = ground_of(item.calibration)
     if factor is not None or ground is None:
-        return step * margin, ttft * wider / margin, 1.0, own["tpot"], 0.0
+        return step * margin, ttft * wider / margin, 1.0, own["tpot"], own["ttft"], 0.0
     largest, more = ground.largest_batch(item), per_doubling_sigma_log(item)
-    return step * margin, ttft * wider / margin, largest, own["tpot"], more
+    return step * margin, ttft * wider / margin, largest, own["tpot"], own["ttft"], more

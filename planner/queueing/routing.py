@@ -8,6 +8,7 @@ Sources: splitting of renewal streams (Whitt, The queueing network analyzer, Bel
 Queueing Theory, 1990, section 5.3, after Allen and Cunneen); power of two choices (Mitzenmacher, The power
 of two choices in randomized load balancing, IEEE TPDS 12, 2001); the shortest queue lies between n queues and
 one shared by all (Winston, Optimality of the shortest line discipline, J. Applied Probability 14, 1977).
+What a router compares beside answers: `_by_answers`.
 Assumes: like replicas; a router that knows the present loads.
 Breaks down when: several routers do not know of each other; lengths differ so much that loads counted in
 requests say little.
@@ -32,8 +33,6 @@ IN_TURN_SCV = 0.1
 """Of gaps between turns in a large pool: requests come in turn, their work does not."""
 LEAST_LOADED_SHARED = 0.35
 """How far the shortest queue of a large pool lies from a queue of its own to a shared one, in logarithms."""
-BESIDE_ANSWERS_SHARED = 0.2
-"""The same where most of a load are running answers: it tells less of waiting prompts."""
 TWO_CHOICES_LEAST_LOADED = 0.6
 """How far power of two lies from random to least loaded, in logarithms."""
 
@@ -44,6 +43,8 @@ class Wait:
 
     probability_fraction: FloatArray
     mean_s: FloatArray
+    random_ratio: FloatArray | float = 1.0
+    """Of long queues, what is left of those of arrivals at random where a router counts answers; else 1."""
 
     @property
     def scale_s(self) -> FloatArray:
@@ -92,14 +93,15 @@ def pool_wait(
     mean_service_s: FloatArray,
     arrival_scv_ratio: float,
     service_scv_ratio: FloatArray,
-    only_prompts: bool = False,
+    slowed_ratio: FloatArray | None = None,
 ) -> Wait:
     """The wait of a request in a pool.
 
     Equations: random and round robin are GI/G/1 with the gaps of `replica_scv_ratio`; a shared queue is
-    GI/G/n, E[W] = C(n, rho) S (c_a^2 + c_s^2) / (2 n (1 - rho)); least loaded lies between round robin and
-    the shared queue, the nearer the larger the pool; power of two between random and least loaded.
-    Cache-aware counts as random: what is sticky cannot be moved.
+    GI/G/n, E[W] = C(n, rho) S (c_a^2 + c_s^2) / (2 n (1 - rho)); of prompts alone, least loaded lies between
+    round robin and the shared queue, the nearer the larger the pool, and power of two between random and
+    least loaded; beside answers, least loaded is that of `_by_answers`, and power of two a GI/G/1 with gaps
+    between random and in turn. Cache-aware counts as random: what is sticky cannot be moved.
 
     Args:
         policy: of the router.
@@ -108,22 +110,61 @@ def pool_wait(
         mean_service_s: of a request.
         arrival_scv_ratio: squared coefficient of variation of gaps at the router.
         service_scv_ratio: of service times.
-        only_prompts: replicas hold nothing but what waits or is served; elsewhere most of a load that a
-            router compares are answers being written, and two choices tell little of the queues.
+        slowed_ratio: how fast answers end while their replica computes prompts, over how fast they end
+            otherwise, at most 1; None: replicas hold nothing but prompts.
     """
     given = (utilization_fraction, mean_service_s, arrival_scv_ratio, service_scv_ratio)
     n = min(replicas, MOST_SERVERS)
-    single = (*_SCATTERED, "round-robin", *(() if only_prompts else ("power-of-two",)))
+    single = (*_SCATTERED, "round-robin", *(() if slowed_ratio is None else ("power-of-two",)))
     if n == 1 or policy in single:
         return _alone(policy, n, *given)
     shared = _shared(n, *given)
     if policy == "shared-queue":
         return shared
-    near = (LEAST_LOADED_SHARED if only_prompts else BESIDE_ANSWERS_SHARED) * (1.0 - 1.0 / n)
+    if slowed_ratio is not None:
+        return _by_answers(n, slowed_ratio, *given)
+    near = LEAST_LOADED_SHARED * (1.0 - 1.0 / n)
     least = _between(_alone("round-robin", n, *given), shared, near)
     if policy == "least-loaded":
         return least
     return _between(_alone("random", n, *given), least, TWO_CHOICES_LEAST_LOADED)
+
+
+def _by_answers(
+    replicas: int,
+    slowed_ratio: FloatArray,
+    utilization_fraction: FloatArray,
+    service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
+) -> Wait:
+    """Least loaded where most of what is counted are answers being written.
+
+    In a large pool all replicas hold k or k + 1 requests, so who loses one gets the next: arrivals follow
+    departures, which are rarer by f, ``slowed_ratio``, while prompts are computed. With a rate f times that
+    of idle times and the same load rho, a prompt meets others with probability r = f rho / (f rho + 1 - rho),
+    and M/G/1 gives r / (1 - r) = f rho / (1 - rho): f times the wait at random. Who holds k also gets one
+    without a departure, half of the time: of the rest, half of those who would meet a prompt meet one. In a
+    pool of n a replica takes 1/n of what the whole pool gains, however bursty.
+
+    E[W] = W_c/n + (1 - 1/n) (f W_1 + (1 - f) rho/2 (1 + c_s^2) S/2), W_c alone with the pool's arrivals and
+    W_1 with random ones.
+    Source: counts in a large pool, Mukherjee, Borst, van Leeuwaarden and Whiting, Asymptotic optimality of
+    power-of-d load balancing in large-scale systems, Mathematics of Operations Research 45, 2020.
+    Assumes: many answers; few of them decide nothing more than their own end. Nothing in it is fitted.
+    """
+    given = (service_s, arrival_scv_ratio, service_scv_ratio)
+    alone = _alone("random", 1, utilization_fraction, *given)
+    even = _alone("random", 1, utilization_fraction, service_s, 1.0, service_scv_ratio)
+    busy, own = np.minimum(utilization_fraction, 1.0), 1.0 / replicas
+    met = np.where(busy < 1.0, busy * slowed_ratio / (busy * slowed_ratio + 1.0 - busy), 1.0)
+    rest_s = service_s * (1.0 + service_scv_ratio) / 2.0
+    many_s = slowed_ratio * even.mean_s + (1.0 - slowed_ratio) * busy / 2.0 * rest_s
+    return Wait(
+        own * alone.probability_fraction + (1.0 - own) * (busy + met) / 2.0,
+        own * alone.mean_s + (1.0 - own) * many_s,
+        own + (1.0 - own) * slowed_ratio,
+    )
 
 
 def _between(one: Wait, other: Wait, share_fraction: float) -> Wait:

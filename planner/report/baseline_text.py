@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from planner import numbers
@@ -12,11 +12,6 @@ from planner.schema.metrics import METRICS
 
 MOST = 8
 """Rows of the first page; all of them stand in the details and in JSON."""
-
-
-def below(page: RenderableType, baseline: Baseline | None) -> RenderableType:
-    """A first screen, and the largest changes below it where there is a time before."""
-    return page if baseline is None else Group(page, view(baseline))
 
 
 def view(baseline: Baseline, most: int | None = MOST) -> RenderableType:

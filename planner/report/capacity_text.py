@@ -76,7 +76,7 @@ def rows(sweep: Sweep) -> RenderableType:
         return Text("No values to try.")
     paths = list(sweep.rows[0].set)
     names = list(dict.fromkeys(name for row in sweep.rows for name in _rps(row.plan)))
-    headings = (*(path.rpartition(".")[2] for path in paths), *names, "stopped by", "fleet", "cost")
+    headings = (*(path.rpartition(".")[2] for path in paths), *names, "limited by", "fleet", "cost")
     cells = [
         (
             *(_value(row.set.get(path)) for path in paths),

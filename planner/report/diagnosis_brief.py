@@ -13,9 +13,8 @@ from rich.text import Text
 
 from planner import numbers
 from planner.characters import spelled
-from planner.report import diagnosis_text
+from planner.report import baseline_text, diagnosis_text, effect_text
 from planner.report.diagnosis_text import OPERATORS, words
-from planner.report.effect_text import predicted
 from planner.report.parts import Unbroken
 from planner.schema.debugger_words import LAYERS
 from planner.schema.diagnosis import ActionAdvised, Diagnosis, EvidenceSeen, Finding
@@ -35,9 +34,14 @@ def view(diagnosis: Diagnosis) -> RenderableType:
     return Group(*lines, *_clipped("", _rest(diagnosis), 1, "dim"))
 
 
-def with_details(diagnosis: Diagnosis) -> RenderableType:
-    """The screen, and everything below it."""
-    return Group(view(diagnosis), diagnosis_text.view(diagnosis))
+def page(diagnosis: Diagnosis, *, details: bool = False) -> RenderableType:
+    """The screen; below it prices on a plan and what changed, where asked for; with details everything."""
+    parts = [view(diagnosis)]
+    if diagnosis.plan is not None:
+        parts.append(effect_text.section_of(diagnosis.plan, diagnosis.findings))
+    if diagnosis.baseline is not None:
+        parts.append(baseline_text.view(diagnosis.baseline, None if details else baseline_text.MOST))
+    return Group(*parts, *([diagnosis_text.view(diagnosis)] if details else []))
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -121,9 +125,8 @@ def _action(diagnosis: Diagnosis, finding: Finding) -> Iterator[RenderableType]:
     one = finding.actions[0]
     yield from _clipped("do", one.text, 2)
     yield from _setting(diagnosis, one)
-    priced = predicted([one])
-    if priced:
-        yield from _clipped("expect", priced[0][1], 1)
+    if not isinstance(one.effect, str):
+        yield from _clipped("expect", effect_text.prediction(one.effect), 1)
 
 
 def _setting(diagnosis: Diagnosis, one: ActionAdvised) -> Iterator[RenderableType]:

@@ -8,11 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner import numbers
-from planner.report import baseline_text
-from planner.report.effect_text import expectation, predicted
+from planner.report.effect_text import expectation
 from planner.report.parts import bullets, pairs, section, table
 from planner.schema.debugger_words import LAYERS
-from planner.schema.diagnosis import ActionAdvised, Diagnosis, EvidenceSeen, Finding, PlanUsed, Ranking, Shown
+from planner.schema.diagnosis import ActionAdvised, Diagnosis, EvidenceSeen, Finding, Ranking, Shown
 from planner.schema.metrics import METRICS
 
 _ROLES = {
@@ -27,10 +26,6 @@ OPERATORS = {"==": "is", "!=": "is not", ">=": "≥", "<=": "≤", "in": "is one
 def view(diagnosis: Diagnosis) -> RenderableType:
     """The whole page, below its first screen."""
     parts: list[RenderableType] = []
-    if diagnosis.baseline is not None:
-        parts.append(baseline_text.view(diagnosis.baseline, None))
-    if diagnosis.plan is not None:
-        parts.append(Text(_held_against(diagnosis.plan)))
     for number, finding in enumerate(diagnosis.findings, start=1):
         parts.append(_finding(number, finding))
     if diagnosis.need:
@@ -47,13 +42,6 @@ def view(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.notes:
         parts.append(section("About the numbers", bullets(_notes(diagnosis))))
     return Group(*parts)
-
-
-def _held_against(plan: PlanUsed) -> str:
-    basis = "observed" if plan.rate_is_observed else "the plan's peak"
-    return (
-        f"Predictions: {plan.problem}, workload {plan.workload}, at {numbers.rate(plan.rate_rps)} ({basis})."
-    )
 
 
 def _notes(diagnosis: Diagnosis) -> Iterator[str]:
@@ -88,13 +76,11 @@ def _finding(number: int, finding: Finding) -> RenderableType:
         after.append(("stop", finding.stop))
     evidence = [_evidence(one) for one in finding.evidence]
     actions = [_action(place, one) for place, one in enumerate(finding.actions, start=1)]
-    priced = predicted(finding.actions)
     return section(
         f"{number}. {finding.title}",
         pairs(facts),
         section("Evidence", table(["metric", "value", "", "compared with", ""], evidence)),
         section("Do, in this order", table(["", "action", "turn", "expect", "takes"], actions)),
-        *([section("Predicted on the fleet of the plan", pairs(priced))] if priced else []),
         pairs(after),
     )
 

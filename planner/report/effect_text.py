@@ -1,12 +1,18 @@
-"""What the planner predicts for an action, in a cell of a table."""
+"""What the planner predicts for actions on the fleet of a plan: a table, and one action in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from rich.console import RenderableType
+from rich.text import Text
+
 from planner import numbers
-from planner.schema.diagnosis import ActionAdvised, PredictedState, PricedEffect
+from planner.report.parts import bullets, section, table
+from planner.schema.diagnosis import ActionAdvised, Finding
+from planner.schema.held_plan import PlanUsed, PredictedState, PricedEffect, PricedRow
+from planner.schema.metrics import METRICS
 
 ValueT = TypeVar("ValueT")
 
@@ -16,15 +22,54 @@ def expectation(one: ActionAdvised) -> str:
     return one.effect if isinstance(one.effect, str) else one.effect.text
 
 
-def predicted(actions: Sequence[ActionAdvised]) -> list[tuple[str, str]]:
-    """What the planner predicts for each action, or why it predicts nothing; empty without a plan."""
-    told = []
-    for place, one in enumerate(actions, start=1):
-        if not isinstance(one.effect, str):
-            told.append((str(place), prediction(one.effect)))
-        elif one.not_priced:
-            told.append((str(place), f"not priced: {one.not_priced}."))
-    return told
+def section_of(plan: PlanUsed, findings: Sequence[Finding]) -> RenderableType:
+    """How the plan was fitted to what was seen, and the table of actions against the fleet as it is."""
+    parts: list[RenderableType] = [Text(one) for one in fit_lines(plan)]
+    if plan.table:
+        headings = ["", "TTFT P99", "ITL P99", "capacity", "cost", "limits"]
+        parts.append(table(headings, [row_cells(one) for one in plan.table], right=(1, 2, 3, 4)))
+    reasons: dict[str, dict[str, None]] = {}
+    for action in (action for finding in findings for action in finding.actions if action.not_priced):
+        reasons.setdefault(str(action.not_priced), {})[action.knob] = None
+    if reasons:
+        parts.append(bullets(f"not priced ({', '.join(knobs)}): {why}" for why, knobs in reasons.items()))
+    return section(f"Priced on the plan {plan.problem}, workload {plan.workload}", *parts)
+
+
+def fit_lines(plan: PlanUsed) -> Iterator[str]:
+    """What the prediction rests on, and each measure that was seen beside it."""
+    basis = "observed" if plan.rate_is_observed else "the plan's peak"
+    if plan.fit is None:
+        yield (
+            f"At {numbers.rate(plan.rate_rps)} ({basis}); not fitted to what was seen: that takes "
+            "request_rate_rps or batch_mean, and latencies."
+        )
+        return
+    if plan.fit.rate_from == "batch_mean":
+        basis = "from the running requests"
+    factor = f"step times {numbers.significant(plan.fit.step_factor, 3)} times the model's"
+    yield f"Fitted to what was seen: {numbers.rate(plan.rate_rps)} ({basis}), {factor}."
+    for one in plan.fit.measures:
+        unit = METRICS[one.metric].unit
+        got = "without end" if one.predicted is None else numbers.quantity(one.predicted, unit)
+        word = "" if one.holds else ": NOT reproduced"
+        yield f"{one.metric} seen {numbers.quantity(one.seen, unit)}, predicted {got}{word}"
+
+
+def row_cells(one: PricedRow) -> list[str]:
+    """One line of the table."""
+    state = one.state
+    cells = (
+        (state.ttft_p99_s, numbers.seconds),
+        (state.itl_p99_s, numbers.seconds),
+        (state.capacity_rps, numbers.rate),
+        (state.cost_usd_per_hour, _usd_per_h),
+    )
+    told = ["-" if value is None else words(value) for value, words in cells]
+    return [one.text, *told, "hold" if one.clears_slo else _BROKEN[state.status]]
+
+
+_BROKEN = {"serves": "broken", "overloaded": "broken", "infeasible": "cannot run"}
 
 
 def prediction(priced: PricedEffect) -> str:

@@ -16,7 +16,11 @@ def view(fit: Fit) -> RenderableType:
     """The page of a fit: the configurations, the memory of the cheapest, what was refused."""
     asked = f"{fit.concurrency:,} × {numbers.count(fit.context_tokens, 'token')} of context"
     if not fit.rows:
-        return Group(Text(f"{fit.model}: nothing holds {asked}", style="bold red"), *_refused(fit))
+        found = "nothing holds" if fit.refused else "no price list has a GPU or layout for"
+        hint = (
+            [] if fit.refused else [Text("Whether one GPU type would do: planner estimate --gpu GPU --tp N")]
+        )
+        return Group(Text(f"{fit.model}: {found} {asked}", style="bold red"), *hint, *_refused(fit))
     cheapest = fit.rows[0]
     return Group(
         Text(f"{fit.model} with {asked}: from {numbers.usd(cheapest.usd_per_hour)}/h", style="bold"),

@@ -21,7 +21,7 @@ def formats_section(plan: Plan) -> RenderableType | None:
     out = [_pair(row, several) for row in plan.formats if row.status == "excluded"]
     body: list[RenderableType] = []
     if rows:
-        body.append(table(("weights and KV", "fleet", "cost", "stopped by"), rows, right=[2]))
+        body.append(table(("weights and KV", "fleet", "cost", "limited by"), rows, right=[2]))
     body.append(Text("The cheapest fleet in which the workload has no other formats.", "dim"))
     if out:
         body.append(Text(f"Excluded by workload.precision: {listing(out)}.", "dim"))

@@ -31,7 +31,7 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
     if rows:
         body.append(
             table(
-                ("GPU", "fleet", "cost", "stopped by"),
+                ("GPU", "fleet", "cost", "limited by"),
                 [_cells(row, details) for row in rows],
                 right=[2],
                 whole=[0],
@@ -56,7 +56,7 @@ def types_in_short(plan: Plan) -> RenderableType | None:
     if not plan.gpu_types:
         return None
     shown = priced[:_MOST_TYPES]
-    grid = table(("GPU", "fleet", "cost", "stopped by"), [_cells(row, False) for row in shown], right=[2])
+    grid = table(("GPU", "fleet", "cost", "limited by"), [_cells(row, False) for row in shown], right=[2])
     counts = {
         "dearer": len(priced) - len(shown),
         "cannot keep the limits": sum(row.status == "infeasible" for row in plan.gpu_types),

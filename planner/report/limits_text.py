@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import wrap
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -13,6 +14,16 @@ from planner.report.parts import section, table
 from planner.schema.limits_told import ConstraintState, Removal
 from planner.schema.slo import METRICS
 
+_TITLE_LETTERS = 24
+_AT_LEAST_ONE = ("places", "layouts")
+"""What a workload cannot have fewer of than one."""
+_SHARES = ("%", "fraction", "share")
+
+
+def can_be_missed(state: ConstraintState) -> bool:
+    """False of one place or one layout at most: no plan has fewer, so to reach that limit tells nothing."""
+    return not (state.unit in _AT_LEAST_ONE and state.limit == 1)
+
 
 def _kind(constraint_id: str) -> str:
     return constraint_id.partition(":")[0]
@@ -20,14 +31,14 @@ def _kind(constraint_id: str) -> str:
 
 def _row(state: ConstraintState) -> tuple[str, str, str, str, str]:
     left = "" if state.slack is None else numbers.quantity(state.slack, state.unit)
-    if state.slack is not None and state.limit and state.unit != "%":
+    if state.slack is not None and state.limit and state.unit not in _SHARES:
         left = f"{left} ({numbers.share(state.slack / state.limit)})"
     return (
         state.id,
         numbers.quantity(state.value, state.unit),
         numbers.quantity(state.limit, state.unit),
         left,
-        "sets capacity" if state.binding else "",
+        "sets capacity" if state.binding and can_be_missed(state) else "",
     )
 
 
@@ -36,7 +47,7 @@ _MOST_LIMITS = 6
 
 def limits_in_short(states: Iterable[ConstraintState]) -> RenderableType | None:
     """The limits that set capacity, then those with the least left; the rest counted."""
-    stated = [state for state in states if state.limit is not None]
+    stated = [state for state in states if state.limit is not None and can_be_missed(state)]
     if not stated:
         return None
     ordered = sorted(stated, key=lambda state: (not state.binding, _left(state)))
@@ -61,7 +72,7 @@ def limits_section(states: Iterable[ConstraintState]) -> RenderableType | None:
     rows = [_row(state) for state in ordered if state.limit is not None]
     if not rows:
         return None
-    binding = [state for state in ordered if state.binding]
+    binding = [state for state in ordered if state.binding and can_be_missed(state)]
     body: list[RenderableType] = [_limits_table(rows)]
     if binding:
         words = [f"{state.id} ({state.text.rstrip('.')})" if state.text else state.id for state in binding]
@@ -93,7 +104,7 @@ def removals_section(removals: Iterable[Removal]) -> RenderableType | None:
         return None
     rows = [
         (
-            f"{removal.id}\n{removal.title}" if removal.title else removal.id,
+            _named(removal),
             f"{removal.alone:,}" if removal.total else "",
             f"{removal.total:,}",
             "" if removal.limit is None else numbers.quantity(removal.limit, removal.unit),
@@ -105,5 +116,11 @@ def removals_section(removals: Iterable[Removal]) -> RenderableType | None:
     return section(
         "What each limit removes",
         Text("Configurations that it removes alone and in all, and the one that came nearest.", "dim"),
-        table(headings, rows, right=[1, 2]),
+        table(headings, rows, right=[1, 2], whole=[0]),
     )
+
+
+def _named(removal: Removal) -> str:
+    """The id, and below it what it is, hardly wider."""
+    width = max(len(removal.id), _TITLE_LETTERS)
+    return "\n".join([removal.id, *wrap(removal.title, width)])

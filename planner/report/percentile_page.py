@@ -14,6 +14,7 @@ from planner.schema.percentiles import (
     PredictedPercentiles,
     RouterOrder,
 )
+from planner.schema.spread import BEYOND_MEAN
 from planner.schema.validation import ErrorLine
 
 _METRICS = {"ttft": "TTFT", "tpot": "TPOT", "itl": "ITL", "e2e": "E2E"}
@@ -27,15 +28,26 @@ _HOW = (
     "runs without a number of requests are predicted in their steady state, and of longer ones a part "
     "without its start. None of these rows was fitted but for the numbers named below."
 )
+_SPREADS = (
+    "Log-standard deviation that a percentile adds, in quadrature, to that of the mean of the same "
+    "configuration (of TTFT, of TPOT for the others): with it the interval of 80 % holds 80 % of the steady "
+    "rows. Plans, `estimate` and `curve` draw the margin of every limit from it. Steady are scored rows "
+    "under a stated rate whose table states the prompts, which the model puts at 90 % of what the service "
+    "carries at most: beyond, an error of step times moves what is carried, for which plans hold a margin on"
+    " step times. A server counts once, however many rates it was run at; neighbors that fall share their "
+    "mean. A percentile with fewer than 20 rows takes that of its neighbor below, end-to-end times the "
+    "larger one of TTFT and TPOT."
+)
 _CAVEATS = (
     "Set with these rows in view: `request_overhead_s` and `token_overhead_s`; `through_host_efficiency` and "
-    "`through_host_latency_s` of GPUs without peer access; the spreads of lengths by "
+    "`through_host_latency_s` of GPUs without peer access; that the power of a board sets its clocks, with "
+    "the exponent of the middle of what is possible (`power_exponent`); the spreads of lengths by "
     "kind and where ShareGPT ends (`catalog/judgement/measurements.yaml`); the weight of prefixes against"
     " loads in a router that looks at both (`AFFINITY`); how long a part of a long run is, what of it "
     "counts as its start and the load at which a run beyond capacity is shown (`LIVES`, `START`, "
     "`NEARLY_FULL`); that the highest rate of a ladder ran first; and the rules for doubt: a start-up "
     "that shows in a ladder, prompts that a cache must have held, notes of several tokens in one call or "
-    "chunk, software marked as experimental.",
+    "chunk, a mean gap above the mean time per token, software marked as experimental.",
     "Runs of one server with the same number of requests and the same measured mean of their prompts drew"
     " the same prompts: all but the one at the highest rate find them in prefix caches that hold them. "
     "Other ladders of shared prompts start with warm caches.",
@@ -52,7 +64,7 @@ _CAVEATS = (
     "Audited runs are offered within a few percent of what they carry, where ten percent of step time "
     "double the requests in flight: their times per token come out low by a quarter (v5.1) and by three "
     "fifths (v4.1), and first tokens with them.",
-    "Power limits of cards and the generation of their slots are not in the tables.",
+    "Power limits below a card's own and the generation of its slots are not in the tables.",
     "Not in the simulation: preemption (tried: no gain on these rows), stalls of the host, compilation of"
     " the first steps, the client.",
 )
@@ -82,13 +94,13 @@ def section(
         f"Order of routers: right in {order.right} of {order.pairs} pairs of runs of one source that differ "
         "in the router alone, and whose TTFT differs by more than a tenth.",
         "",
-        "### Spread of each percentile",
+        "### What each percentile adds to the spread of its mean",
         "",
         f"| | {' | '.join(name.upper() for name in PERCENTILES)} |",
         "| --- |" + " ---: |" * len(PERCENTILES),
         *(_spread_row(metric, spreads) for metric in METRICS),
         "",
-        "Log-standard deviation: the interval of 80 % that it gives holds 80 % of the scored rows.",
+        _SPREADS,
         "",
         "### Bad classes of percentiles",
         "",
@@ -150,7 +162,10 @@ def _table(lines: Sequence[ErrorLine]) -> list[str]:
 
 
 def _spread_row(metric: str, spreads: Mapping[str, Parameter]) -> str:
-    cells = [f"{item.value:.2f}" if (item := spreads.get(f"{metric}_{name}")) else "" for name in PERCENTILES]
+    cells = [
+        f"{item.value:.2f}" if (item := spreads.get(f"{metric}_{name}{BEYOND_MEAN}")) else ""
+        for name in PERCENTILES
+    ]
     return f"| {_METRICS[metric]} | {' | '.join(cells)} |"
 
 

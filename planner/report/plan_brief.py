@@ -71,9 +71,15 @@ def _money(plan: Plan) -> Iterator[RenderableType]:
         words += f"; {numbers.usd(plan.cost_usd_per_million_output_tokens)} per million output tokens"
     yield Text(f"{words}.")
     places = plan.costs.by_place.items() if plan.costs is not None else ()
-    shares = [f"{name} ({numbers.share(usd / hourly)})" for name, usd in places if usd > 0]
-    if shares and not shares[0].startswith("("):
-        yield Text(f"From {listing(shares)}.")
+    shares = {name: usd / hourly for name, usd in places if usd > 0}
+    if not shares or "" in shares:
+        return
+    if len(shares) > 1:
+        yield Text(f"From {listing([f'{name} ({numbers.share(share)})' for name, share in shares.items()])}.")
+        return
+    kept = any(state.id.partition(":")[0] == "places" for state in plan.constraints)
+    mix = " (several may be cheaper: fleet.mix_places: true)" if kept else ""
+    yield Text(f"All at {next(iter(shares))}{mix}.")
 
 
 def _pools(plan: Plan) -> RenderableType | None:

@@ -134,7 +134,8 @@ def uncertainty(spread: dict[str, float]) -> str:
 
 def _quantity(name: str) -> str:
     metric = name.removesuffix("_s")
-    return metric.upper() if metric in METRICS else name.replace("_", " ")
+    known = metric.partition("_")[0] in METRICS
+    return metric.upper().replace("_", " ") if known else name.replace("_", " ")
 
 
 def _evidence(plan: Plan) -> RenderableType | None:

@@ -29,7 +29,27 @@ def safety_section(plan: Plan) -> RenderableType | None:
     )
     bought = "whole servers, terms, starts" if has_hours(plan) else "whole servers"
     body = steps_body(plan, plan.safety, bought)
-    return section("From the bare need to the plan", *body, Text(words, "dim"))
+    margins = margins_in_words(plan)
+    return section(
+        "From the bare need to the plan", *body, *([Text(margins)] if margins else []), Text(words, "dim")
+    )
+
+
+def margins_in_words(plan: Plan) -> str:
+    """What the confidence asks of every limit; empty without a margin.
+
+    ``Margins for confidence 80 %: TTFT P99 x1.40 (±40 %, of its mean ±37 %)``.
+    """
+    several = len({margin.workload for margin in plan.margins}) > 1
+    told = [
+        f"{f'{margin.workload} ' if several else ''}{margin.limit.upper().replace('_', ' ')} "
+        f"×{margin.factor:.2f} (±{numbers.share(margin.sigma_log)}, its mean "
+        f"±{numbers.share(margin.mean_sigma_log)})"
+        for margin in plan.margins
+    ]
+    if not told or plan.margins[0].factor == 1.0:
+        return ""
+    return f"Margins for confidence {numbers.share(plan.provenance.confidence)}: {', '.join(told)}."
 
 
 def steps_in_short(plan: Plan) -> RenderableType | None:

@@ -167,6 +167,8 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
     "doubling_us": (0.0, 20.0),
     "rank_exponent": (0.0, 4.0),
     "one_way_gb_per_s": (1.0, 10_000.0),
+    "least_watts_per_tflops": (0.01, 100.0),
+    "most_watts_per_tflops": (0.01, 100.0),
 }
 """Numbers of operators, and what they may be. In this order:
 
@@ -184,7 +186,9 @@ OPERATOR_BOUNDS: dict[str, tuple[float, float]] = {
 - shares of the rate one way that an all-reduce reaches in two steps, and where each rank sends all at once;
 - what the second step, each rank beyond two, and each doubling of these adds to its launch;
 - exponent with which these shares fall with the ranks that share what connects them;
-- rate one way of PCIe where that was measured: hosts of other rates have other shares."""
+- rate one way of PCIe where that was measured: hosts of other rates have other shares;
+- board power over the dense 16-bit peak where products were measured, the least and the most: boards with
+  less power hold lower clocks."""
 
 
 class Calibration(CatalogEntry):

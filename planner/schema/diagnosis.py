@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from planner.schema.base import Noun
 from planner.schema.baseline import Baseline
 from planner.schema.conditions import Reference
 from planner.schema.debugger_words import Cost, Direction, Knob, Layer, Severity, State, Strength
+from planner.schema.held_plan import PlanUsed, PricedEffect
 
 Shown = bool | int | float | str | tuple[str, ...]
 """A value as documents show it: of a number the best estimate; without a limit it is ``unlimited``."""
@@ -31,39 +32,6 @@ class EvidenceSeen(Noun):
     role: Role
     planned: float | None = None
     """What the plan predicts, where the threshold is a distance from it."""
-
-
-class PredictedState(Noun):
-    """What the planner predicts for a fleet at a rate."""
-
-    status: Literal["serves", "overloaded", "infeasible"]
-    """Every limit holds; the rate, or a limit, is beyond these replicas; no such configuration can run."""
-    why: str = ""
-    """Where it is infeasible."""
-    replicas: dict[str, int] = {}
-    """By role."""
-    gpus: int = 0
-    cost_usd_per_hour: float | None = None
-    capacity_rps: float | None = None
-    """Largest rate at which all these replicas keep every limit; null where no rate does."""
-    ttft_p99_s: float | None = None
-    """At the rate; null where the queue would grow without end."""
-    itl_p99_s: float | None = None
-
-
-class PricedEffect(Noun):
-    """What the planner predicts for an action, on the fleet of a plan."""
-
-    text: str
-    """What the rule lets expect."""
-    set: dict[str, Any]
-    """The action as changes of the problem by path, after those of the fleet as it is."""
-    before: PredictedState
-    after: PredictedState
-    clears_slo: bool
-    """Every limit holds afterwards, at the rate."""
-    needs: PredictedState | None = None
-    """Where it does not: the smallest fleet that keeps every limit after the action; null where none does."""
 
 
 class ActionAdvised(Noun):
@@ -158,22 +126,9 @@ class NoteShown(Noun):
     """What to know about the numbers that were read."""
 
     kind: str
-    """missing, empty, lifetime, bucket, restart, mixed, sources, partial or conflict."""
+    """missing, empty, lifetime, bucket, restart, mixed, derived, sources, partial or conflict."""
     text: str
     metric: str = ""
-
-
-class PlanUsed(Noun):
-    """The plan that the observation was held against."""
-
-    problem: str
-    workload: str
-    rate_rps: float
-    rate_is_observed: bool
-    """False: the peak of the plan. None was observed, or it follows from sessions or a trace."""
-    set: dict[str, Any]
-    """The fleet as it is, as changes of the plan's problem by path: its options, its replicas, the observed
-    settings and traffic, and no margin."""
 
 
 class Diagnosis(Answer):
@@ -210,6 +165,21 @@ class Diagnosis(Answer):
     plan: PlanUsed | None = None
     baseline: Baseline | None = None
     """What changed against a time before, where one was given."""
+
+
+class News(Noun):
+    """What changed between one sample of a watched server and the next."""
+
+    time: str
+    """When the sample was taken, UTC."""
+    severity: State
+    was: State | None
+    """null: the first sample."""
+    appeared: tuple[str, ...]
+    """Rules that are shown now and were not."""
+    gone: tuple[str, ...]
+    """Rules that were shown and are not now."""
+    diagnosis: Diagnosis
 
 
 class Turned(Noun):

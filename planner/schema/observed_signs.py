@@ -15,6 +15,8 @@ class ObservedSigns(Noun):
     """Time between tokens that the performance model predicts for this model, accelerator and batch."""
     ttft_predicted_s: NotNegative | None = None
     """Time of one prompt alone that the performance model predicts."""
+    cold_start_predicted_s: NotNegative | None = None
+    """From order to first request, that the performance model predicts for weights on a local drive."""
     itl_baseline_s: NotNegative | None = None
     """The median time between tokens before a change, at the same load."""
     throughput_change_ratio: NotNegative | None = None

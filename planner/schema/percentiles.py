@@ -81,6 +81,10 @@ class PredictedPercentiles:
     ms: Mapping[str, float] = field(default_factory=dict)
     """By name of `NUMBERS`, and ``ttft_mean`` and so on."""
     output_tokens_per_s: float | None = None
+    utilization: float | None = None
+    """Of what the service carries at most; None where nothing says."""
+    sigma_log: Mapping[str, float] = field(default_factory=dict)
+    """Log-standard deviation of the means of TPOT and TTFT at this load."""
 
     @property
     def scored(self) -> bool:

@@ -32,7 +32,7 @@ from planner.schema.pool import Pool
 from planner.schema.replay import Proof
 from planner.schema.reuse_state import SessionsTaken
 from planner.schema.routing import RouterCost
-from planner.schema.safety import CostError, SafetyStep
+from planner.schema.safety import CostError, LimitMargin, SafetyStep
 from planner.schema.sizing import WorkloadSizing
 from planner.schema.traces import TraceTaken
 
@@ -165,6 +165,8 @@ class Plan(Answer):
     cost_usd_per_million_tokens: float | None
     safety: tuple[SafetyStep, ...] = ()
     """From the bare need of the chosen layouts to the plan; empty for measured workers and without a plan."""
+    margins: tuple[LimitMargin, ...] = ()
+    """What the confidence asks of every latency limit; empty for measured workers and without a plan."""
     cost_error: CostError | None = None
     """Null for measured workers and without a plan."""
     costs: Costs | None = None

@@ -60,7 +60,7 @@ class Reading:
 
 
 NoteKind = Literal[
-    "missing", "empty", "lifetime", "bucket", "restart", "mixed", "sources", "partial", "conflict"
+    "missing", "empty", "lifetime", "bucket", "restart", "mixed", "derived", "sources", "partial", "conflict"
 ]
 """missing: no such series; empty: nothing happened; lifetime: an average since the start; bucket: only the
 bucket is known; restart: counters began anew; mixed: several models, engines or values in one reading;

@@ -39,6 +39,20 @@ class SafetyStep(Noun):
     """Of several workloads each; their GPUs add up to no less than ``gpus``."""
 
 
+class LimitMargin(Noun):
+    """How sure the statistic of one limit is, and what it is planned with; each has its own spread."""
+
+    workload: str
+    limit: str
+    """Name of `Slo`: ``ttft_p99``."""
+    sigma_log: float
+    """Log-standard deviation of this statistic, of the least sure pool."""
+    mean_sigma_log: float
+    """That of the mean: of TTFT, or of TPOT. The rest is what the percentile adds, in quadrature."""
+    factor: float
+    """Planned over median value, at the planned confidence."""
+
+
 class CostError(Noun):
     """What the fleet would cost if its replicas were faster or slower than modelled.
 

@@ -16,6 +16,8 @@ Distance = Literal[
 """Names of distances from measured ground, see `planner.performance.distance`."""
 Property = Literal["architecture", "engine", "format", "layout", "experts"]
 """What the errors of measured rows differ by."""
+BEYOND_MEAN = "_beyond_mean"
+"""Ends the names of what percentiles add to the spread of their means, in the calibration."""
 KINDS_OF_PARALLELISM = (("attention_dp", "attention-DP"), ("ep", "EP"), ("pp", "pipeline"))
 """Degree -> word of layouts; tensor parallelism goes with all."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from planner.schema.base import Noun, refused
 from planner.schema.routing import RoutingPolicy
@@ -16,6 +16,9 @@ Degree = Annotated[int, Field(ge=1, le=4096)]
 Positive = Annotated[float, Field(gt=0, le=1e12)]
 Text = Annotated[str, Field(max_length=4_000_000)]
 Word = Annotated[str, Field(max_length=500)]
+HubName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][\w.-]*$", max_length=200)]
+Models = Annotated[dict[HubName, dict[str, Any]], Field(max_length=16)]
+"""The ``config.json`` of models that the catalog lacks, by their ids of a hub: ``{"org/name": {…}}``."""
 MAX_SEED = 2**31 - 1
 
 
@@ -29,6 +32,7 @@ class ProblemAsked(Noun):
     time_limit_s: Positive | None = None
     """As ``--time-limit``."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    models: Models = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_source(self) -> ProblemAsked:
@@ -97,6 +101,7 @@ class OneConfiguration(Noun):
     start_burst: Literal["included", "excluded"] = "included"
     equal_lengths: bool = False
     burstiness: Positive = PLAIN.burstiness
+    models: Models = Field(default_factory=dict)
 
     @property
     def conventions(self) -> Conventions:
@@ -147,6 +152,7 @@ class FitAsked(Noun):
     gpus: tuple[Word, ...] = ()
     """Only these accelerators."""
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
+    models: Models = Field(default_factory=dict)
 
 
 class DiagnoseAsked(Noun):
@@ -177,6 +183,31 @@ class DiagnoseAsked(Noun):
         if all(one in (None, ()) for one in sources):
             raise refused("no source", "observation, metrics, logs, engine_args or text")
         return self
+
+
+class Alert(Noun):
+    """One alert of a notification; what else Alertmanager says of it counts for nothing."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    status: Literal["firing", "resolved"]
+    labels: dict[Word, Word] = Field(default_factory=dict)
+
+
+class AlertsAsked(Noun):
+    """A notification of Alertmanager (webhook, version 4).
+
+    The Prometheus server that is asked is that of ``planner serve --prometheus``: addresses in a notification
+    are never fetched.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    version: Literal["4"]
+    status: Literal["firing", "resolved"]
+    commonLabels: dict[Word, Word] = Field(default_factory=dict)  # noqa: N815 - Alertmanager's name
+    """Labels that all alerts share: of these, those that name a deployment select its series."""
+    alerts: Annotated[tuple[Alert, ...], Field(max_length=10_000)] = ()
 
 
 class ExportAsked(Noun):
@@ -241,6 +272,7 @@ Asked = (
     | CurveAsked
     | FitAsked
     | DiagnoseAsked
+    | AlertsAsked
     | ExportAsked
     | ReplayAsked
     | DiffAsked

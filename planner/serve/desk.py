@@ -14,6 +14,7 @@ from typing import Any
 from planner.errors import Fault
 from planner.schema.base import Noun
 from planner.serve import problems
+from planner.serve.evidence_questions import PROMETHEUS
 from planner.serve.history import MOST_STARTS, History, Job
 from planner.serve.kinds import KINDS, as_plain
 from planner.serve.metrics import Metrics
@@ -34,6 +35,8 @@ class Limits:
     """The same for small questions, which have a worker of their own."""
     memory_bytes: int = MEMORY_BYTES
     body_bytes: int = 8_000_000
+    prometheus: str = ""
+    """The server that notifications of Alertmanager are answered from; empty: none."""
 
 
 class Full(Exception):  # noqa: N818 - a state, not a fault
@@ -152,7 +155,7 @@ class Desk:
             into.put(ticket)
 
     def _tend(self, tended: queue.Queue[Ticket | None]) -> None:
-        worker = WorkerProcess(self.limits.memory_bytes)
+        worker = WorkerProcess(self.limits.memory_bytes, {PROMETHEUS: self.limits.prometheus})
         if tended is self._small:
             worker.start()
         while (ticket := tended.get()) is not None and not self._closing:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,11 @@ from uuid import uuid4
 from sqlalchemy import Engine, LargeBinary, create_engine, delete, event, select, update
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, defer, mapped_column
 from sqlalchemy.pool import NullPool
 
-from planner.errors import input_error
+from planner.errors import InputError, input_error
+from planner.serve.migrate import migrate
 from planner.serve.told import FINISHED, JobTold
 
 MOST_FINISHED = 1000
@@ -24,11 +27,11 @@ MOST_STARTS = 2
 """A job that the server did not survive so often is not tried again."""
 
 
-class _Base(DeclarativeBase):
-    pass
+class Base(DeclarativeBase):
+    """The tables; `migrations` makes them."""
 
 
-class Job(_Base):
+class Job(Base):
     """One question, its state and its answer."""
 
     __tablename__ = "jobs"
@@ -69,18 +72,24 @@ class History:
     """The table of jobs."""
 
     def __init__(self, url: str) -> None:
-        """Open the database, and make its table where it is not there.
+        """Open the database, and bring its table to this version of the program.
 
         Raises:
             InputError: an address that leads to no database.
         """
+        engine = None
         try:
-            self._engine = _engine(url)
-            _Base.metadata.create_all(self._engine)
+            self._engine = engine = _engine(url)
+            migrate(engine)
+        except InputError:
+            self.close()
+            raise
         except (ArgumentError, ImportError, SQLAlchemyError, OSError) as problem:
             found = f"{type(problem).__name__} ({str(problem).splitlines()[0][:200]})"
             expected = "an address such as sqlite:///jobs.sqlite or postgresql+psycopg://user@host/name"
             maybe = '"pip install psycopg[binary]"' if isinstance(problem, ImportError) else ""
+            if engine is not None:
+                engine.dispose()
             raise input_error("planner serve", "--database", found, expected, maybe) from problem
 
     def add(self, kind: str, asked: bytes, digest: str, name: str, key: str | None) -> tuple[Job, bool]:
@@ -141,9 +150,10 @@ class History:
             return session.get(Job, job_id)
 
     def newest(self, limit: int) -> Sequence[Job]:
-        """Jobs, the newest first."""
+        """Jobs without their questions and answers, the newest first."""
+        short = select(Job).options(defer(Job.asked, raiseload=True), defer(Job.answer, raiseload=True))
         with self._session() as session:
-            return session.scalars(select(Job).order_by(Job.created.desc(), Job.id).limit(limit)).all()
+            return session.scalars(short.order_by(Job.created.desc(), Job.id).limit(limit)).all()
 
     def unfinished(self) -> Sequence[Job]:
         """What an earlier server left undone, the oldest first."""
@@ -179,7 +189,8 @@ def _engine(url: str) -> Engine:
 
 def _durable(connection: Any, _: Any) -> None:
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    with suppress(sqlite3.OperationalError):  # another server is just about to set it: the file keeps it
+        cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.close()
 

@@ -13,7 +13,7 @@ from planner.schema.estimate import Curve, Estimate, Fit
 from planner.schema.plan import Plan
 from planner.schema.replay import Replay
 from planner.serve import asked
-from planner.serve.told import Checked, ExportTold, TextTold
+from planner.serve.told import Checked, ExportTold, SlackTold, TextTold
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,14 @@ KINDS: Mapping[str, Kind] = {
     "capacity": Kind(asked.CapacityAsked, (Plan, Sweep), "The largest load that a given fleet carries."),
     "diagnose": Kind(
         asked.DiagnoseAsked, (Diagnosis,), "Cause and next action behind what production shows."
+    ),
+    "alertmanager": Kind(
+        asked.AlertsAsked,
+        (Diagnosis,),
+        "Alertmanager's webhook: a diagnosis of the configured server.",
+    ),
+    "alertmanager-slack": Kind(
+        asked.AlertsAsked, (SlackTold,), "The same as a message of Slack (Block Kit)."
     ),
     "export": Kind(asked.ExportAsked, (ExportTold,), "A plan in the words of another program."),
     "replay": Kind(asked.ReplayAsked, (Replay,), "A plan request by request: does it keep its limits?"),

@@ -6,16 +6,15 @@ The current folder is empty and belongs to the question: documents lie there, an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planner.loaders.named_files import CONFIG
 from planner.serve.asked import (
     CapacityAsked,
     CheckAsked,
     CurveAsked,
-    DiagnoseAsked,
     DiffAsked,
     EstimateAsked,
     ExportAsked,
@@ -28,27 +27,25 @@ from planner.serve.asked import (
     TextAsked,
     WhatIfAsked,
 )
+from planner.serve.evidence_questions import alerts, alerts_for_slack, diagnose, written
 
 if TYPE_CHECKING:
     from planner.app.session import Session
     from planner.planning.run import Run
 
 Progress = Callable[[str], None]
-_PLAN = Path("plan.json")
 _PROBLEM = Path("problem.yaml")
 
 
 def answer(kind: str, asked: Any, progress: Progress) -> bytes:
-    """The JSON document that answers a question.
-
-    Args:
-        kind: of the question.
-        asked: its noun.
-        progress: told about long steps.
+    """The JSON document that answers a question, ``asked``; ``progress`` is told about long steps.
 
     Raises:
         PlannerError: as for the command of that name.
     """
+    for name, config in getattr(asked, "models", {}).items():
+        Path(name).mkdir(parents=True)
+        (Path(name) / CONFIG).write_text(json.dumps(config), encoding="utf-8")
     return _ANSWERS[kind](asked, progress)
 
 
@@ -133,7 +130,7 @@ def _file(asked: CheckAsked) -> str:
 
 def _configuration(asked: OneConfiguration) -> dict[str, Any]:
     """What estimate and curve take alike."""
-    left_out = {"start_burst", "equal_lengths", "burstiness"}
+    left_out = {"start_burst", "equal_lengths", "burstiness", "models"}
     given = {name: getattr(asked, name) for name in OneConfiguration.model_fields if name not in left_out}
     share = asked.memory_utilization
     return {**given, "memory_utilization": _share(share), "conventions": asked.conventions}
@@ -174,55 +171,8 @@ def _fit(asked: FitAsked, _: Progress) -> bytes:
     from planner.app.fit import fit
     from planner.report import json_document
 
-    given = asked.model_dump(exclude={"model", "gpus"})
+    given = asked.model_dump(exclude={"model", "gpus", "models"})
     return json_document.encode(json_document.of(fit(asked.model, accelerators=asked.gpus, **given)))
-
-
-def _diagnose(asked: DiagnoseAsked, _: Progress) -> bytes:
-    from planner.app.against_plan import PlanFile
-    from planner.app.diagnose import diagnose_readout
-    from planner.app.evidence import Evidence, evidence_in, gather
-    from planner.report import json_document
-
-    found = Evidence() if asked.text is None else evidence_in(str(_pasted(asked.text)))
-    if asked.observation is not None:
-        found = replace(found, observed=asked.observation)
-    pages = tuple(str(path) for path in _all_kept("metrics", asked.metrics))
-    # As a file: what is sent along names none of this machine.
-    args = None if asked.engine_args is None else str(_kept("engine-args.txt", asked.engine_args))
-    found = replace(
-        found,
-        metrics=found.metrics + pages,
-        logs=found.logs + _all_kept("log", asked.logs),
-        engine_args=args,
-        interval_s=asked.interval_s,
-        selector=asked.selector,
-    )
-    file = None if asked.plan is None else PlanFile(_written(asked.plan), (), asked.workload)
-    return json_document.encode(
-        json_document.of(diagnose_readout(gather(found), (), plan=file, slo_s=asked.slo_s))
-    )
-
-
-def _pasted(text: str) -> Path:
-    """A text in a file whose name says whether it holds observed values."""
-    from planner.schema.observation import Observation
-
-    lines = (line.strip() for line in text.splitlines())
-    first = next((line for line in lines if line and not line.startswith("#")), "")
-    is_values = text.lstrip()[:1] == "{" or first.partition(":")[0] in Observation.model_fields
-    return _kept("pasted.yaml" if is_values else "pasted.txt", text)
-
-
-def _all_kept(name: str, texts: Sequence[str]) -> tuple[Path, ...]:
-    return tuple(_kept(f"{name}-{number}.txt", text) for number, text in enumerate(texts, start=1))
-
-
-def _kept(name: str, text: str) -> Path:
-    """A text that was sent along as a file of the question's folder."""
-    path = Path(name)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def _export(asked: ExportAsked, _: Progress) -> bytes:
@@ -238,7 +188,7 @@ def _export(asked: ExportAsked, _: Progress) -> bytes:
             "request", "to", f'"{asked.to}"', f"one of {', '.join(known)}", nearest(asked.to, known)
         )
     out = Path("out")
-    found = export_plan(_written(asked.plan), asked.to, out, period=asked.period)
+    found = export_plan(written(asked.plan), asked.to, out, period=asked.period)
     contents = {str(Path(name).relative_to(out)): Path(name).read_text("utf-8") for name in found.files}
     told = ExportTold(
         target=found.target,
@@ -255,7 +205,7 @@ def _replay(asked: ReplayAsked, progress: Progress) -> bytes:
 
     given = asked.model_dump(exclude={"plan", "failures"})
     lost = tuple((one.pool, one.at_s) for one in asked.failures)
-    found = replay(_written(asked.plan), Asked(**given, failures=lost), progress=progress)
+    found = replay(written(asked.plan), Asked(**given, failures=lost), progress=progress)
     return json_document.encode(json_document.of(found))
 
 
@@ -263,7 +213,7 @@ def _diff(asked: DiffAsked, _: Progress) -> bytes:
     from planner.app.diff import diff
     from planner.report import json_document
 
-    before, after = _written(asked.before, Path("before.json")), _written(asked.after, Path("after.json"))
+    before, after = written(asked.before, Path("before.json")), written(asked.after, Path("after.json"))
     return json_document.encode(json_document.of(diff(before, after)))
 
 
@@ -277,11 +227,6 @@ def _text(asked: TextAsked, _: Progress) -> bytes:
     return json_document.encode(json_document.of(TextTold(text=text)))
 
 
-def _written(plan: Mapping[str, Any], path: Path = _PLAN) -> Path:
-    path.write_text(json.dumps(plan), encoding="utf-8")
-    return path
-
-
 _ANSWERS: Mapping[str, Callable[[Any, Progress], bytes]] = {
     "plan": _plan,
     "whatif": _whatif,
@@ -290,7 +235,9 @@ _ANSWERS: Mapping[str, Callable[[Any, Progress], bytes]] = {
     "estimate": _estimate,
     "curve": _curve,
     "fit": _fit,
-    "diagnose": _diagnose,
+    "diagnose": diagnose,
+    "alertmanager": alerts,
+    "alertmanager-slack": alerts_for_slack,
     "export": _export,
     "replay": _replay,
     "check": _check,

@@ -27,6 +27,7 @@ def serve(
     database: str | None,
     token_file: Path | None,
     say: Callable[[str], None],
+    prometheus: str = "",
 ) -> None:
     """Listen and answer until the process is asked to end.
 
@@ -36,6 +37,7 @@ def serve(
         database: SQLAlchemy address; None: a file in the user's folder for state.
         token_file: one token a line.
         say: told where the page is.
+        prometheus: address of the server that notifications of Alertmanager are answered from.
 
     Raises:
         InputError: a place that cannot be listened on, no tokens where they are needed, no database.
@@ -46,7 +48,7 @@ def serve(
         raise input_error(_WHERE, "--host", found, "127.0.0.1, or --token-file FILE with one token a line")
     history = History(database or default_database())
     listening = _listening(host, port)
-    desk = Desk(history, Limits())
+    desk = Desk(history, Limits(prometheus=prometheus))
     app = application(desk, keys, (host.lower(),))
     config = uvicorn.Config(
         app,

@@ -36,7 +36,7 @@ def view(kind: str, document: Mapping[str, Any]) -> RenderableType:
     if kind == "diagnose":
         from planner.report import diagnosis_brief
 
-        return diagnosis_brief.view(validated(Diagnosis, read))
+        return diagnosis_brief.page(validated(Diagnosis, read))
     return _one(kind, read) if kind in ("fit", "estimate", "curve") else _plans(kind, read)
 
 

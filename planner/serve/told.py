@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -44,6 +44,14 @@ class TextTold(Noun):
     """An answer in the words of the command line."""
 
     text: str
+
+
+class SlackTold(Noun):
+    """A message as Slack takes it (api.slack.com, Block Kit)."""
+
+    text: str
+    """For notifications, where no blocks are shown."""
+    blocks: tuple[dict[str, Any], ...]
 
 
 class ExportTold(Noun):

@@ -42,12 +42,16 @@ def main(memory_bytes: int) -> None:
 
 
 def _warm() -> None:
-    """Read the catalog before the first question, so that it is not the first that waits."""
+    """Load code, catalog and rules before the first question, so that it is not the first that waits."""
     with suppress(Exception):  # whoever asks is told what is wrong
+        from planner.app import curve, estimate, fit, stated_problem  # noqa: F401 - loaded, not used
         from planner.loaders.catalog import load_catalog
-        from planner.serve import questions  # noqa: F401 - loaded, not used
+        from planner.loaders.rules import load_planning_rules
+        from planner.report import curve_text, estimate_text, fit_text  # noqa: F401 - the same
+        from planner.serve import questions  # noqa: F401 - the same
 
         load_catalog(())
+        load_planning_rules(())
 
 
 def _limit(memory_bytes: int) -> None:

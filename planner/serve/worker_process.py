@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,9 +45,9 @@ class Stop:
 class WorkerProcess:
     """One worker, started when it is first needed and again when it has ended."""
 
-    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
-        """Nothing is started yet."""
-        self._memory_bytes = memory_bytes
+    def __init__(self, memory_bytes: int = MEMORY_BYTES, more: Mapping[str, str] | None = None) -> None:
+        """Nothing is started yet; ``more`` is added to the environment of this process."""
+        self._memory_bytes, self._more = memory_bytes, dict(more or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._answers = 0
 
@@ -89,7 +89,7 @@ class WorkerProcess:
                 [sys.executable, "-P", "-m", "planner.serve.worker", str(self._memory_bytes)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=_environment(),
+                env=_environment() | self._more,
                 start_new_session=True,
             )
             self._answers = 0

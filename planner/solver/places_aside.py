@@ -6,7 +6,7 @@ replicas, or has prefill and decode at one place anyway, it is the answer, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -57,9 +57,14 @@ def solve_anywhere(problem: FleetProblem, **asked: Any) -> FleetChoice:
     if found.interrupted or not problem.couplings:
         return bound
     # Pairs that fit wherever they stand are often as cheap.
-    fitting = _at_places(problem, solve_cp(replace(loose, couplings=problem.couplings), **asked))
+    coupled = replace(loose, couplings=problem.couplings)
+    fitting = _at_places(problem, solve_cp(coupled, **asked))
     if not fitting.periods or broken(problem, fitting):
         return bound
+    if fitting.value != bound.lower_bound:
+        bound = _better(bound, _by_place(problem, coupled, asked))
+        if bound.value is not None and bound.value < (fitting.value or 0):
+            return bound
     proved = fitting.value == bound.lower_bound
     return replace(
         fitting,
@@ -67,6 +72,34 @@ def solve_anywhere(problem: FleetProblem, **asked: Any) -> FleetChoice:
         lower_bound=bound.lower_bound,
         gap=gap(fitting.value or Fraction(0), bound.lower_bound),
     )
+
+
+def _by_place(problem: FleetProblem, coupled: FleetProblem, asked: Mapping[str, Any]) -> FleetChoice:
+    """The best plan whose pairs fit at each place, where that is one; else what it proves."""
+    stands = _stands(problem)
+    if not stands or asked.get("goal") == "any":
+        return FleetChoice("unknown")
+    found = solve_cp(coupled, places=stands, **{**asked, "goal": "value"})
+    if found.periods and not broken(problem, found):
+        return found
+    return FleetChoice("unknown", lower_bound=found.lower_bound, interrupted=found.interrupted)
+
+
+def _stands(problem: FleetProblem) -> Mapping[str, str]:
+    """The place of every prefill and decode option; none where a host stands at several."""
+    coupled = {coupling.workload for coupling in problem.couplings}
+    split = [o for o in problem.options if o.role != "serve" and o.workload in coupled]
+    hosts = {(option.supply, option.place) for option in split}
+    if len(hosts) > len({supply for supply, _ in hosts}) or not all(option.place for option in split):
+        return {}
+    return {option.id: option.place for option in split}
+
+
+def _better(known: FleetChoice, found: FleetChoice) -> FleetChoice:
+    """The plan with the higher of both bounds."""
+    bounds = [one.lower_bound for one in (known, found) if one.lower_bound is not None]
+    interrupted = known.interrupted or found.interrupted
+    return replace(found, lower_bound=max(bounds, default=None), interrupted=interrupted)
 
 
 def _freed(option: Option) -> Option:

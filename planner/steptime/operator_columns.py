@@ -11,6 +11,7 @@ from planner.physics import attention, kernels, operator_times
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.facts import ModelFacts
 from planner.steptime import rates
+from planner.steptime.board_power import board_ratio
 from planner.steptime.interning import Interned, by_distinct
 from planner.steptime.operators import (
     SIXTEEN_BIT_PRODUCT,
@@ -134,11 +135,12 @@ def _product(
         return (1.0, 1.0, 1.0)
     sixteen = operators[SIXTEEN_BIT_PRODUCT]
     numbers = sixteen if form is None else operators.get(product_name(operators, form, model), sixteen)
+    board = board_ratio(calibration, accelerator)
     if form is None:
-        rate = float(accelerator.compute.bf16) * numbers["compute_fraction"]
+        rate = float(accelerator.compute.bf16) * numbers["compute_fraction"] * board
     elif product_name(operators, form, model) in operators:
         reach = float(form.kernel_share if form.sparse is None else form.sparse.reach)
-        rate = rates.peak_flops_per_s(accelerator, form) * numbers["compute_fraction"] * reach
+        rate = rates.peak_flops_per_s(accelerator, form) * numbers["compute_fraction"] * reach * board
         rate = min(rate, 1e12 * numbers.get("ceiling_tflops", np.inf))
     else:
         rate = np.nan
@@ -174,7 +176,7 @@ def _experts(
         + (shared - 1.0) * (kernels.FEED_FORWARD_PRODUCTS * product_us + small_us)
     )
     return (
-        rate * numbers["compute_fraction"] * float(form.kernel_share),
+        rate * numbers["compute_fraction"] * float(form.kernel_share) * board_ratio(calibration, accelerator),
         numbers["memory_fraction"],
         numbers["overlap_exponent"],
         numbers["routing_share"],
@@ -199,7 +201,9 @@ def _attention(
         _MICRO * own_start_us(decode, engine),
         _MICRO * decode["context_start_us"],
         _MICRO * decode["sequence_us"],
-        prefill["compute_fraction"] * float(head_share(model.head_dim, prefill)),
+        prefill["compute_fraction"]
+        * float(head_share(model.head_dim, prefill))
+        * board_ratio(calibration, accelerator),
         prefill["memory_fraction"],
         prefill["half_context_tokens"],
         _MICRO * own_start_us(prefill, engine),

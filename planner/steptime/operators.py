@@ -24,6 +24,8 @@ ALL_REDUCE, EXCHANGE = "all_reduce", "exchange"
 """Collectives; a dot and the link follow."""
 PCIE = "pcie"
 ONE_WAY_GB = "one_way_gb_per_s"
+LEAST_WATTS, MOST_WATTS = "least_watts_per_tflops", "most_watts_per_tflops"
+"""Board power over the dense 16-bit peak of the accelerators whose products were measured."""
 UNPACKED = "mxfp4"
 """Measured with 16-bit activations, whatever the matrix units could; with 8-bit ones it is ``mxfp4-fp8``."""
 Numbers = Mapping[str, float]

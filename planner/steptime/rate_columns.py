@@ -9,6 +9,7 @@ from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Accelerator, Calibration, Engine, NumberFormat
 from planner.schema.facts import ModelFacts
 from planner.steptime import rates
+from planner.steptime.board_power import board_ratio
 from planner.steptime.interning import Interned, Numbers, by_distinct
 from planner.steptime.option_columns import load_columns
 from planner.steptime.table import Columns, ConfigurationTable
@@ -131,12 +132,12 @@ def _reachable_rate(
     calibration: Calibration, accelerator: Accelerator, form: NumberFormat, model: ModelFacts
 ) -> tuple[float]:
     share = rates.reachable_fraction(calibration, accelerator, form, rates.block_scaled(model, form))
-    return (rates.peak_flops_per_s(accelerator, form) * share,)
+    return (rates.peak_flops_per_s(accelerator, form) * share * board_ratio(calibration, accelerator),)
 
 
 def _head_rate(calibration: Calibration, accelerator: Accelerator) -> tuple[float]:
     share = rates.peak_fraction(calibration, accelerator, rates.SIXTEEN_BIT)
-    return (float(accelerator.compute.bf16) * share,)
+    return (float(accelerator.compute.bf16) * share * board_ratio(calibration, accelerator),)
 
 
 def link_columns(table: ConfigurationTable) -> Columns:

@@ -77,8 +77,9 @@ def test_one_replica_more_costs_its_price_and_clears_the_limits(plans):
     assert action.effect.clears_slo
     assert after.replicas == {"serve": pool.replicas + 1}
     assert after.cost_usd_per_hour - before.cost_usd_per_hour == pytest.approx(2.5 * pool.gpus_per_replica)
-    # The observed rate fills a larger pool, of which each replica carries a little more.
-    assert before.capacity_rps == pytest.approx(pool.capacity_rps * pool.replicas, rel=0.02)
+    # A queue that grows says that the fleet carries less than the rate, whatever the margin of the plan.
+    assert before.capacity_rps < rate
+    assert before.capacity_rps == pytest.approx(rate, rel=0.1)
     assert before.ttft_p99_s > after.ttft_p99_s
 
 
@@ -111,8 +112,13 @@ def test_what_the_planner_does_not_model_says_so(plans):
 
 
 def test_a_batch_that_memory_cannot_hold_is_infeasible(plans):
-    values = {"batch_mean": 99, "max_batch": 100, "queue_depth": 5, "gpu_utilization_ratio": 0.3}
-    action, _ = priced(values | {"kv_precision": "bf16"}, plans["aggregated"], "max_batch")
+    """The batch is all that memory holds, and production runs at it; a step more cannot run."""
+    file = plans["aggregated"]
+    full = {"max_batch": 1000, "kv_precision": "bf16"}
+    at = deployment(load_plan(file), file, load_catalog(()), (), known_from(values_read(full)), None)
+    (held,) = at.changes["search.max_batch"]
+    values = {"batch_mean": held * 0.95, "max_batch": held, "queue_depth": 5, "gpu_utilization_ratio": 0.3}
+    action, _ = priced(values | {"kv_precision": "bf16"}, file, "max_batch")
     assert (action.direction, action.effect.after.status) == ("raise", "infeasible")
     assert "memory" in action.effect.after.why
 
@@ -181,7 +187,7 @@ def test_the_command_prices_and_refuses(plans, capsys, tmp_path):
     effect = document["findings"][0]["actions"][0]["effect"]
     assert effect["before"]["itl_p99_s"] > effect["after"]["itl_p99_s"]
     assert run([*command, str(plans["aggregated"]), "--details"]) == 0
-    assert "Predicted on the fleet of the plan" in capsys.readouterr().out
+    assert "Priced on the plan chat-70b" in capsys.readouterr().out
     for bad, words in (
         ([str(observed)], "a plan document"),
         ([str(tmp_path / "none.json")], "none.json"),
@@ -221,3 +227,71 @@ def test_one_model_of_a_tier_is_held_against_the_plan_of_both(tmp_path, capsys):
         asked = ["diagnose", "--observed", str(seen), "--plan", str(plan), "--workload", workload, "--json"]
         assert run(asked) == 0
         assert json.loads(capsys.readouterr().out)["findings"]
+
+
+LOADED = {"queue_depth": 5, "batch_mean": 30, "max_batch": 32, "gpu_utilization_ratio": 0.4}
+
+
+def fitted_to(values, plan):
+    """The diagnosis, and how the plan was fitted to what was seen."""
+    found = planner.diagnose(values, plan=plan)
+    return found, found.plan.fit
+
+
+def test_slower_steps_than_the_models_are_found_and_all_rows_priced_with_them(plans):
+    plan = load_plan(plans["aggregated"])
+    (pool,) = plan.pools
+    seen = {"itl_mean_s": pool.itl_s["mean"] * 1.3, "batch_mean": pool.concurrency * 1.3}
+    found, fit = fitted_to(LOADED | seen | {"max_batch": 18, "request_rate_rps": 9.0}, plans["aggregated"])
+    assert fit.reproduced
+    # The plan's own times hold a margin for what is not known.
+    assert 1.0 < fit.step_factor < 2.0
+    assert fit.rate_from == "request_rate_rps"
+    gaps = next(one for one in fit.measures if one.metric == "itl_mean_s")
+    assert gaps.predicted == pytest.approx(gaps.seen, rel=0.1)
+    now, *after = found.plan.table
+    assert now.rule is None
+    assert after
+    priced_actions = [
+        action.effect for one in found.findings if one.rule != "re-size" for action in one.actions
+        if not isinstance(action.effect, str)
+    ]  # fmt: skip
+    # One baseline for the whole table.
+    assert all(one.before == now.state for one in priced_actions)
+    assert all(row.state in [one.after for one in priced_actions] for row in after)
+
+
+def test_a_rate_that_was_not_observed_follows_from_the_running_requests(plans):
+    plan = load_plan(plans["aggregated"])
+    (pool,) = plan.pools
+    values = LOADED | {"batch_mean": pool.concurrency / 2, "itl_mean_s": pool.itl_s["mean"] * 0.8}
+    found, fit = fitted_to(values, plans["aggregated"])
+    assert fit.rate_from == "batch_mean"
+    assert fit.reproduced
+    assert 2.0 < found.plan.rate_rps < 8.0
+    assert not found.plan.rate_is_observed
+
+
+def test_what_the_model_cannot_reproduce_is_named_and_nothing_is_priced(plans, capsys, tmp_path):
+    values = LOADED | {"itl_p50_s": 0.4, "request_rate_rps": 9.0}
+    found, fit = fitted_to(values, plans["aggregated"])
+    assert not fit.reproduced
+    assert found.plan.table == ()
+    assert "seen" in fit.why
+    for action in (action for one in found.findings if one.rule != "re-size" for action in one.actions):
+        assert isinstance(action.effect, str)
+        assert "does not reproduce" in action.not_priced
+    (file := tmp_path / "seen.json").write_text(json.dumps(values))
+    assert run(["diagnose", "--observed", str(file), "--plan", str(plans["aggregated"])]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "itl_p50_s seen 400 ms" in told
+    assert "NOT reproduced" in told
+
+
+def test_the_table_stands_below_the_first_screen(plans, capsys, tmp_path):
+    (file := tmp_path / "seen.json").write_text(json.dumps(CASCADE | {"kv_precision": "bf16"}))
+    assert run(["diagnose", "--observed", str(file), "--plan", str(plans["aggregated"])]) == 0
+    told = capsys.readouterr().out
+    assert "now, as predicted" in told
+    assert "not fitted to what was seen" in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 100

@@ -22,7 +22,8 @@ from planner.schema.fleet import (
     PeriodChoice,
     Site,
 )
-from planner.solver.places_aside import solve_anywhere
+from planner.solver.cp.solve import solve_cp
+from planner.solver.places_aside import anywhere, solve_anywhere
 from planner.solver.solve import solve_fleet, solve_large
 
 EU, US = Site("p", "eu"), Site("p", "us")
@@ -104,6 +105,70 @@ def test_without_places_nothing_is_dearer_and_some_plans_hold():
             assert found.value >= expected
             assert found.status == "feasible" or found.value == expected
     assert 5 < held < FLEETS
+
+
+def hosts_by_place(problem):
+    """The same fleet, with servers that have a name of their own at each place."""
+    hosts = tuple(replace(host, id=f"{host.id}-{p}") for host in problem.hosts for p in problem.places)
+    lines = tuple(replace(line, host=f"{line.host}-{line.site.region}") for line in problem.lines)
+    options = tuple(replace(o, supply=f"{o.supply}-{o.place}") for o in problem.options)
+    return replace(problem, hosts=hosts, lines=lines, options=options)
+
+
+def test_pairs_coupled_at_each_place_lose_no_plan():
+    for seed in range(FLEETS):
+        problem = fleet_apart(random.Random(seed))
+        expected = best_value(problem)
+        if expected is None or not problem.demands[0].mix:  # with servers of its own a layout is another one
+            continue
+        loose, exact = solve_anywhere(problem), solve_anywhere(hosts_by_place(problem))
+        assert loose.lower_bound <= exact.lower_bound <= expected
+        assert exact.status != "optimal" or exact.value == expected
+
+
+def test_pairs_coupled_at_each_place_prove_what_pairs_wherever_leave_open():
+    # The cheap ones of both roles wait too long together; without couplings they look like a plan.
+    kinds = {"prefill": ((1, 3, 0), (2, 1, 0)), "decode": ((1, None, 3), (2, None, 1))}
+    options, demands = [], []
+    for role, ways in kinds.items():
+        demands.append(FleetDemand("w", role, ((Fraction(2),),), ("b0",)))
+        for gpus, first_s, transfer_s in ways:
+            for p in ("eu", "us"):
+                options.append(
+                    Option(in_place(f"{role}{gpus}", p), "w", role, "h", "g", gpus, (Fraction(2),),
+                           ttft_s=first_s, transfer_s=transfer_s, place=p)
+                )  # fmt: skip
+    lines = tuple(
+        Line(f"g/{s.region}", "g", "h", "on_demand", Fraction(usd), site=s) for s, usd in ((EU, 3), (US, 4))
+    )
+    places = {"eu": (EU,), "us": (US,)}
+    coupling = (Coupling("w", Fraction(4)),)
+    problem = FleetProblem(1, tuple(options), (Host("h", "g"),), lines, tuple(demands), couplings=coupling,
+                           places=places)  # fmt: skip
+    loose, exact = solve_anywhere(problem), solve_anywhere(hosts_by_place(problem))
+    assert (loose.status, loose.value, loose.lower_bound) == ("feasible", 9, 6)
+    assert (exact.status, exact.value, exact.lower_bound) == ("optimal", 9, 9)
+
+
+def test_pairs_of_different_places_need_not_fit_each_other():
+    # Each place has one format, and two cheap GPUs.
+    options = tuple(
+        Option(in_place(role, p), "w", role, f"h-{p}", "g", 1, (Fraction(1),), kv=p, place=p)
+        for role in ("prefill", "decode") for p in ("eu", "us")
+    )  # fmt: skip
+    lines = tuple(
+        Line(f"g/{s.region}{usd}", "g", f"h-{s.region}", "on_demand", Fraction(usd), max_gpus=most, site=s)
+        for s in (EU, US) for usd, most in ((1, 2), (5, None))
+    )  # fmt: skip
+    demands = tuple(FleetDemand("w", role, ((Fraction(2),),), ("b0",)) for role in ("prefill", "decode"))
+    hosts = (Host("h-eu", "g"), Host("h-us", "g"))
+    coupled = (Coupling("w", None),)
+    problem = FleetProblem(1, options, hosts, lines, demands, couplings=coupled,
+                           places={"eu": (EU,), "us": (US,)})  # fmt: skip
+    loose = replace(anywhere(problem), couplings=coupled)
+    assert solve_cp(loose).value == 12
+    assert solve_cp(loose, places={o.id: o.place for o in options}).value == 4
+    assert solve_fleet(problem).value == 4
 
 
 def test_some_plans_use_both_places_and_some_only_one():

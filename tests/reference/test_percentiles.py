@@ -9,9 +9,12 @@ import pytest
 
 from planner.app.one_configuration import ask, build
 from planner.app.percentile_scores import of_folder
-from planner.calibration.percentile_errors import percentile_error_lines, percentile_sigmas, router_order
+from planner.calibration.accuracy import SCORE
+from planner.calibration.percentile_errors import percentile_error_lines, router_order
+from planner.calibration.percentile_spread import is_steady, percentile_sigmas
 from planner.loaders.catalog import load_catalog
 from planner.performance.spread import class_sigma_log, percentile_sigma_log
+from planner.performance.user_factors import sigma_log
 from planner.report import percentile_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -33,12 +36,12 @@ def scores(calibration):
 @pytest.mark.parametrize(
     ("number", "median", "goal"),
     [
-        ("ttft_p50", 0.34, 0.25),
-        ("ttft_p99", 0.53, 0.35),
+        ("ttft_p50", 0.31, 0.25),
+        ("ttft_p99", 0.46, 0.35),
         ("tpot_p50", 0.23, 0.20),
-        ("tpot_p99", 0.22, 0.20),
-        ("itl_p50", 0.11, 0.25),
-        ("itl_p99", 0.33, 0.25),
+        ("tpot_p99", 0.19, 0.20),
+        ("itl_p50", 0.12, 0.25),
+        ("itl_p99", 0.22, 0.25),
         ("e2e_p99", 0.27, 0.35),
     ],
 )
@@ -53,10 +56,10 @@ def test_errors_do_not_grow(scores, number, median, goal):
 
 @pytest.mark.parametrize(
     ("number", "median", "goal"),
-    [("ttft_p50", 0.29, 0.25), ("ttft_p99", 0.31, 0.35), ("tpot_p99", 0.22, 0.20), ("itl_p99", 0.29, 0.25)],
+    [("ttft_p50", 0.24, 0.25), ("ttft_p99", 0.25, 0.35), ("tpot_p99", 0.18, 0.20), ("itl_p99", 0.21, 0.25)],
 )
 def test_errors_of_pairs_that_no_fit_has_seen_do_not_grow(scores, number, median, goal):
-    """The last number is the goal; three miss it: cards over PCIe, whose hosts differ (decision 0024)."""
+    """The last number is the goal; since boards have clocks of their own all are met (decision 0037)."""
     (line,) = (
         line
         for line in percentile_error_lines(scores.rows)
@@ -96,7 +99,26 @@ def test_a_percentile_is_never_surer_than_the_mean():
     asked = ask("test", model="llama-3.1-8b", gpu="h100", isl=1000, osl=200)
     built = build(asked, ())
     item = built.candidates.configurations[0]
-    for metric, mean in (("ttft", "ttft"), ("itl", "tpot"), ("tpot", "tpot")):
-        for percentile in ("p50", "p99"):
-            assert percentile_sigma_log(item, metric, percentile) >= class_sigma_log(item)[mean]
-    assert percentile_sigma_log(item, "ttft", "p99") > percentile_sigma_log(item, "tpot", "p50")
+    of_mean = sigma_log(item)
+    for metric, mean in (("ttft", "ttft"), ("itl", "tpot"), ("tpot", "tpot"), ("e2e", "tpot")):
+        found = [
+            percentile_sigma_log(of_mean, item.calibration, f"{metric}_{name}")
+            for name in ("p50", "p90", "p95", "p99", "p99.9")
+        ]
+        assert found == sorted(found)
+        assert found[0] >= class_sigma_log(item)[mean]
+
+
+def test_intervals_of_percentiles_hold_the_steady_rows(scores, calibration):
+    """Of 80 % asked; those whose neighbors are surer hold more."""
+    steady = [row for row in scores.rows if is_steady(row)]
+    assert len(steady) > 100
+    for number in ("ttft_p50", "ttft_p99", "tpot_p99", "itl_p99"):
+        inside = [
+            abs(math.log(row.ms[number] / row.row.observed_ms[number]))
+            <= SCORE * percentile_sigma_log(row.sigma_log, calibration, number)
+            for row in steady
+            if number in row.ms and number in row.row.observed_ms
+        ]
+        assert len(inside) > 40
+        assert 0.72 <= sum(inside) / len(inside) <= 0.95, number

@@ -6,8 +6,8 @@ from sample_plans import PROBLEMS, sample
 from planner.app.replay import Asked, replayed
 from planner.planning.run import Run
 
-NAMES = ("01-chat-70b", "02-rag-8b", "03-code-32b", "06-deepseek-v3", "07-adapters-8b", "12-router",
-         "15-agents", "16-drafts-70b", "17-long-prompts-70b")  # fmt: skip
+NAMES = ("01-chat-70b", "02-rag-8b", "03-code-32b", "04-agent-120b", "06-deepseek-v3", "07-adapters-8b",
+         "12-router", "15-agents", "16-drafts-70b", "17-long-prompts-70b")  # fmt: skip
 SAFE, UNSAFE = 0.6, -0.2
 """Predicted over replayed, less 1, at most and at least."""
 TOO_LONG = {"ttft_p99:agent"}
@@ -24,13 +24,3 @@ def test_a_plan_keeps_its_word_in_its_replay(path):
     assert off
     assert all(error >= UNSAFE for error in off.values()), off
     assert all(error <= SAFE for name, error in off.items() if name not in TOO_LONG), off
-
-
-def test_unlike_prompts_make_longer_gaps_than_predicted():
-    """The one plan of problems/ whose replay breaks: its longest prompts make its longest steps."""
-    path = next(path for path in PROBLEMS if path.stem == "04-agent-120b")
-    session, plan = sample(path)
-    found = replayed(plan, session, path.name, Asked(seeds=2, change=False), Run())
-    broken = [row for row in found.limits if not row.holds]
-    assert [row.id for row in broken] == ["itl_p99:agent"]
-    assert broken[0].replayed_s > 1.2 * broken[0].predicted_s

@@ -202,3 +202,54 @@ def test_engine_arguments_name_no_file_of_the_server(client, tmp_path):
     told = client.post("/api/v1/diagnose", json={"engine_args": str(file)})
     assert SECRET not in told.text
     assert told.status_code == 422
+
+
+OWN = "someone/small-chat"
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "num_hidden_layers": 22,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 8192,
+    "vocab_size": 32000,
+    "torch_dtype": "bfloat16",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "words"),
+    [
+        ("plan", {"problem": PROBLEM.replace("qwen3-8b", OWN)}, ["plan", "problem.yaml"]),
+        ("fit", {"model": OWN, "context_tokens": 4096}, ["fit", "--model", OWN, "--context", "4096"]),
+        (
+            "estimate",
+            {"model": OWN, "gpu": "l40s", "isl": 500, "osl": 100},
+            ["estimate", "--model", OWN, *ONE[2:]],
+        ),
+    ],
+    ids=["plan", "fit", "estimate"],
+)
+def test_a_model_that_the_catalog_lacks_comes_along(
+    client, tmp_path, monkeypatch, capsysbinary, kind, asked, words
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / OWN).mkdir(parents=True)
+    (tmp_path / OWN / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "problem.yaml").write_text(asked.get("problem", ""))
+    assert cli.run([*words, "--json"]) == 0
+    printed = capsysbinary.readouterr().out
+    assert client.post(f"/api/v1/{kind}", json=asked).status_code == 422
+    found = client.post(f"/api/v1/{kind}", json=asked | {"models": {OWN: CONFIG}})
+    assert found.status_code == 200, found.text
+    assert found.content == printed
+
+
+@pytest.mark.parametrize("name", ["../../up/there", "/etc/x", "a/../b", "problem.yaml/x", "alone", "a/b/c"])
+def test_a_model_that_comes_along_has_a_name_of_the_hub(client, name):
+    asked = {"model": "qwen3-8b", "models": {name: CONFIG}}
+    told = client.post("/api/v1/fit", json=asked)
+    assert told.status_code == 422
+    assert "models" in told.json()["detail"]

@@ -1,11 +1,8 @@
 """The page shows what the command line says: forms, faults, answers, what-ifs."""
 
-import asyncio
-import sys
-
 import pytest
 from nicegui import ui
-from nicegui.testing import user_simulation
+from page_user import only, seen, texts, until
 from service_samples import PROBLEM
 
 import planner
@@ -13,7 +10,6 @@ from planner.interfaces import cli
 from planner.serve.desk import Desk, Limits
 from planner.serve.history import History
 from planner.serve.page.parts import VIEWS
-from planner.serve.page.shell import put_views
 
 BROKE = PROBLEM.replace("max_gpus: 8", "max_gpus: 8, budget: 1 USD/h")
 LATENCY = "kv_usage_ratio: 0.97\npreemptions_per_s: 1.2\nkv_precision: bf16\n"
@@ -41,47 +37,6 @@ def printed(capsys, tmp_path, monkeypatch):
         return capsys.readouterr().out
 
     return printed
-
-
-def seen(desk, steps):
-    """Run what a person does on the page."""
-
-    async def run():
-        async with user_simulation() as user:
-            put_views(desk)
-            await steps(user)
-
-    # The simulation forgets the modules of its pages and all that hold them, this package too.
-    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "planner"}
-    try:
-        asyncio.run(run())
-    finally:
-        sys.modules.update(kept)
-
-
-async def until(user, text):
-    for _ in range(300):
-        try:
-            await user.should_see(text, retries=1)
-        except AssertionError:
-            await asyncio.sleep(0.05)
-        else:
-            return
-    await user.should_see(text)
-
-
-def only(user, kind, **props):
-    """The one element of a kind with such properties."""
-    (found,) = [
-        element
-        for element in user.find(kind).elements
-        if all(element.props.get(name) == value for name, value in props.items())
-    ]
-    return found
-
-
-def texts(user):
-    return [label.text for label in user.find(ui.label).elements]
 
 
 def test_faults_as_they_are_typed_then_the_plan_of_the_command_line_then_what_if(desk, printed):

@@ -59,7 +59,7 @@ def operating_point(at: Context) -> Step:
             figure(f"{metric.upper()} P99 there", values.get("p99"), "s", who)
             for metric, values in (("ttft", pool.ttft_s), ("itl", pool.itl_s))
         ]
-        stop = f", stopped by {pool.limited_by}" if pool.limited_by else ""
+        stop = f", limited by {pool.limited_by}" if pool.limited_by else ""
         verdicts.append((who, f"One replica carries {numbers.rate(pool.capacity_rps)}{stop}."))
         router = routing_sentence(pool)
         if router is not None:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner import resources
-from planner.errors import Fault, InputError
-from planner.loaders.validation import attempt, merged
-from planner.loaders.yaml_source import read_document
+from planner.loaders.entry_folder import data_files, read_with_one
 from planner.schema.log_format import LogEnvelope, LogFormat
 
 FOLDER = "logs"
@@ -31,34 +28,6 @@ def load_log_formats(overlays: Sequence[Path] = ()) -> LogFormats:
     Raises:
         InputError: everything wrong with the files, all at once.
     """
-    faults: list[Fault] = []
-    read: dict[str, LogFormat | LogEnvelope] = {}
-    for path in _files(overlays):
-        try:
-            document = read_document(path)
-        except InputError as problem:
-            faults += problem.faults
-            continue
-        noun: type[LogFormat | LogEnvelope] = LogEnvelope if path.stem == ENVELOPE else LogFormat
-        entry, found = attempt(noun, document)
-        faults += [*document.faults, *found]
-        if entry is not None and entry.id != path.stem:
-            expected = f'the name of the file, "{path.stem}"'
-            faults.append(Fault(document.where(("id",)), "id", f'"{entry.id}"', expected))
-        if entry is not None:
-            read[path.stem] = entry
-    envelope = read.pop(ENVELOPE, None)
-    if not isinstance(envelope, LogEnvelope) and not faults:
-        faults.append(Fault(f"catalog/{FOLDER}", ENVELOPE, "no such file", "times and names of replicas"))
-    if faults or not isinstance(envelope, LogEnvelope):
-        raise InputError(merged(faults))
-    formats = (entry for entry in read.values() if isinstance(entry, LogFormat))
-    return LogFormats(tuple(formats), envelope)
-
-
-def _files(overlays: Sequence[Path]) -> tuple[Path, ...]:
-    files: dict[str, Path] = {}
-    for folder in resources.folders("catalog", overlays):
-        for path in sorted((folder / FOLDER).glob("*.yaml")):
-            files.setdefault(path.stem, path)
-    return tuple(files[stem] for stem in sorted(files))
+    files = data_files("catalog", FOLDER, overlays)
+    formats, envelope = read_with_one(LogFormat, LogEnvelope, ENVELOPE, "times and names of replicas", files)
+    return LogFormats(tuple(formats.values()), envelope)

@@ -25,6 +25,9 @@ from planner.schema.readings import Note, Reading, Readout
 RANGE_S = 900.0
 """The stretch at the end of a log that counts as now: a quarter of an hour holds some ninety lines of an
 engine that writes one every ten seconds."""
+MOST_PROMPT = 20
+"""Prompt tokens for each written one, up to which the prefill of a request is a small part of its time: a
+token of a prompt takes some hundredth of one that is written."""
 
 
 def read_logs(paths: Sequence[Path], formats: LogFormats, range_s: float | None = None) -> Readout:
@@ -66,6 +69,7 @@ class _Reading:
             for name, value in read_device_text(text).items():
                 self._keep(name, value)
         self._engine(found)
+        self._token_time()
         if self.scanned.restarts:
             self._keep("engine_restarts", sum(self.scanned.restarts.values()))
         self._about(found)
@@ -78,6 +82,21 @@ class _Reading:
         tools = ("device-tool",) if self.scanned.device_texts else ()
         exporters = (*(f"{one.id}-log" for one in found), *tools)
         return Readout(Observation.model_validate(kept), readings, tuple(self.notes), exporters)
+
+    def _token_time(self) -> None:
+        """Time between the tokens of one answer, by Little's law: running requests over tokens a second.
+
+        It holds the prefill of a request too, which counts for little where prompts are not much longer than
+        answers; elsewhere nothing is derived.
+        """
+        running, written = self.values.get("batch_mean"), self.values.get("output_tokens_per_s")
+        read = self.values.get("prompt_tokens_per_s")
+        if not running or not written or read is None or read > MOST_PROMPT * written:
+            return
+        if "itl_mean_s" not in self.values:
+            self._keep("itl_mean_s", running / written)
+            text = "not logged: running requests over tokens a second, a mean that holds prefill too"
+            self.notes.append(Note("derived", text, "itl_mean_s"))
 
     def _engine(self, found: Sequence[LogFormat]) -> None:
         """The engine whose lines of traffic there are; before the first request, whose lines there are."""
@@ -138,7 +157,7 @@ class _Reading:
             return None if track.words is None else track.words[2]
         bins = self._window(key[2], track)
         if asked.take == "growth":
-            return tracks.slope(bins)
+            return _trend(bins)
         if asked.take == "events":
             seconds = self._seconds(key[2])
             return None if seconds is None else tracks.weighed(bins) / seconds
@@ -195,6 +214,14 @@ class _Reading:
             self.notes.append(Note("mixed", f"{value} cannot be, so it counts as unknown", name))
             return
         self.values[name] = value
+
+
+def _trend(bins: list[tracks.Bin]) -> float | None:
+    """The slope; none where it comes to less than one request over the stretch, which is noise."""
+    slope = tracks.slope(bins)
+    if slope is None:
+        return None
+    return slope if abs(slope) * (bins[-1].last[0] - bins[0].first[0]) >= 1.0 else 0.0
 
 
 def _over(replicas: Replicas, values: Mapping[str, float]) -> float:

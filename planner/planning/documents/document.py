@@ -23,6 +23,7 @@ from planner.planning.documents.costs import costs, mean_is_peak
 from planner.planning.documents.efficiency import with_efficiency
 from planner.planning.documents.gpu_types import gpu_types
 from planner.planning.documents.guardrails import guardrails, shared_guardrails
+from planner.planning.documents.limit_margins import limit_margins
 from planner.planning.documents.measured_fleet import measured_pools, measured_states
 from planner.planning.documents.not_taken import cannot_serve, next_best
 from planner.planning.documents.pool_document import PoolCase
@@ -235,6 +236,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: dat
         "api": api_taken(question, choice),
         "survives": survival(question, choice, headrooms(case.problem), hours_to_lose(choice)),
         "safety": safety_steps(case, choice, pools, cases, catalog.calibration),
+        "margins": limit_margins(case, documents),
         "guardrails": shared_guardrails(limits),
         "guardrails_by_workload": limits,
         "pd_steps": prefill_decode_steps(question, choice),

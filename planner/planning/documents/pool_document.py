@@ -18,7 +18,7 @@ from planner.performance.open_load import Load
 from planner.performance.outside import outside_measured
 from planner.performance.replica import cold_start_seconds, load_point, replicas
 from planner.performance.sizing import kv_usage_fraction
-from planner.performance.user_factors import evidence, sigma_log
+from planner.performance.user_factors import evidence, limit_sigma_log
 from planner.physics import speculation
 from planner.planning.documents.kv_cache import kv_cache_document
 from planner.planning.documents.reuse import pool_reuse
@@ -125,7 +125,7 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
         cold_start_s=cold_start_seconds(item, fit.account, index, case.storage),
         host_memory_bytes=float(fit.account.host_bytes[index]),
         power_w=float(power.tdp) * item.gpus * case.replicas if power else None,
-        uncertainty=sigma_log(item, at),
+        uncertainty=limit_sigma_log(item, part.case.limits_s, at),
         outside_measured=outside_measured(item, at),
         evidence=evidence(item),
         limited_by=part.evaluation.capacities.limited_by[index],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from planner.constraints.plan.registry import BY_KIND
 from planner.planning.documents.pool_document import PoolCase, fit_of
 from planner.planning.workload.case import Case
 from planner.schema.limits_told import ConstraintState
@@ -119,7 +120,7 @@ def _link_state(name: str, pools: Sequence[Pool]) -> list[ConstraintState]:
             id=f"kv-transfer:{name}",
             value=max(loads),
             limit=1.0,
-            unit="",
+            unit="fraction",
             slack=1.0 - max(loads),
             binding=any(pool.limited_by == "kv-transfer" for pool in pools),
             text="share of the links that hand-overs of KV caches take",
@@ -138,4 +139,11 @@ def limit_state(
         unit=unit,
         slack=float(limit - value),
         binding=bool(limit - value < step),
+        text=_title(name.partition(":")[0]),
     )
+
+
+def _title(kind: str) -> str:
+    """What the limit counts, where its id does not say so."""
+    known = BY_KIND.get(kind)
+    return "" if known is None or known.plain else known.title

@@ -67,7 +67,7 @@ def _routing(plan: Plan) -> Table | None:
 def gpu_types(plan: Plan) -> Section | None:
     """Every accelerator of the catalog once: its best fleet, or what keeps it out."""
     rows = [_type(row) for row in plan.gpu_types if row.status in _STATUS]
-    headings = ("GPU type", "answer", "GPUs", "replicas", "cost", "stopped by", "layout", "where")
+    headings = ("GPU type", "answer", "GPUs", "replicas", "cost", "limited by", "layout", "where")
     stuck = [row for row in plan.gpu_types if row.status == "infeasible"] if plan.gpu_types else plan.why_not
     return section(
         "gpu-types",
@@ -77,7 +77,7 @@ def gpu_types(plan: Plan) -> Section | None:
         table(
             "why-not",
             "GPU types that cannot keep the limits",
-            ("GPU type", "stopped by", "the nearest configuration"),
+            ("GPU type", "limited by", "the nearest configuration"),
             [(item.gpu, item.stopped_by, item.why) for item in stuck],
         ),
         bullets(left_out(plan.gpu_types)),

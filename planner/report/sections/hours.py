@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planner.explain.hours import bought_lines, clock, has_hours, mean, replicas_by_hour
 from planner.numbers import usd
@@ -10,6 +10,7 @@ from planner.report.cells import COMPUTED, number, table
 from planner.report.fleet_hours_text import order_rows
 from planner.report.sections.build import section
 from planner.schema.plan import Plan
+from planner.schema.pool import Pool
 from planner.schema.report import Cell, HourChart, HourPanel, HourSeries, Section, Table
 from planner.schema.supply import HOURS_PER_DAY
 
@@ -29,7 +30,7 @@ def day_chart(plan: Plan) -> HourChart | None:
     """Replicas by pool, load and cost of every hour; None where all hours are the same."""
     if not has_hours(plan):
         return None
-    panels = [HourPanel("replicas", _replicas(plan))]
+    panels = [HourPanel("replicas", hour_series(plan, plan.pools))]
     used = tuple(period.utilization or 0.0 for period in plan.periods)
     if any(used):
         panels.append(HourPanel("load of capacity", (HourSeries("load", used),), percent=True))
@@ -44,8 +45,9 @@ def day_chart(plan: Plan) -> HourChart | None:
     return HourChart("day", "The day by the hour", text, tuple(panels))
 
 
-def _replicas(plan: Plan) -> tuple[HourSeries, ...]:
-    series = [HourSeries(pool.id, tuple(map(float, replicas_by_hour(plan, pool)))) for pool in plan.pools]
+def hour_series(plan: Plan, pools: Sequence[Pool]) -> tuple[HourSeries, ...]:
+    """Replicas of pools by hour; of many the smallest together."""
+    series = [HourSeries(pool.id, tuple(map(float, replicas_by_hour(plan, pool)))) for pool in pools]
     if len(series) <= _MOST_SERIES:
         return tuple(series)
     series.sort(key=lambda one: (-sum(one.values), one.name))

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from planner.explain.phrases import listing
 from planner.numbers import quantity, share
 from planner.report.cells import COMPUTED, number, table
+from planner.report.limits_text import can_be_missed
 from planner.report.sections.build import section
 from planner.schema.limits_told import ConstraintState
 from planner.schema.plan import Plan
@@ -52,12 +53,12 @@ def _row(state: ConstraintState) -> tuple[Cell, ...]:
         number(state.limit, state.unit),
         number(state.slack, state.unit),
         number(left, "share"),
-        "yes" if state.binding else "no",
+        "yes" if state.binding and can_be_missed(state) else "no",
     )
 
 
 def _held_back(plan: Plan) -> Paragraph | None:
-    binding = [state.id for state in plan.constraints if state.binding]
+    binding = [state.id for state in plan.constraints if state.binding and can_be_missed(state)]
     words = f"What holds the plan back: {listing(binding)}. Capacity is where the first limit is reached."
     return Paragraph(words) if binding else None
 
@@ -69,7 +70,7 @@ def latency_chart(plan: Plan) -> BarChart | None:
         metric, _, workload = state.id.partition(":")
         if metric not in METRICS or state.value is None or not state.limit:
             continue
-        low, high = _interval(plan, metric, workload, state.value)
+        low, high = _interval(plan, _spread_name(state), workload, state.value)
         told = f"{quantity(state.value, state.unit)} of {quantity(state.limit, state.unit)}"
         told += " (sets capacity)" if state.binding else ""
         name = f"{state.text or metric.upper()}, {workload}" if workload else state.text or metric.upper()
@@ -85,16 +86,22 @@ def latency_chart(plan: Plan) -> BarChart | None:
     )
 
 
-def _interval(plan: Plan, metric: str, workload: str, value: float) -> tuple[float | None, float | None]:
+def _spread_name(state: ConstraintState) -> str:
+    """``TTFT P99`` -> ``ttft_p99``."""
+    return state.text.lower().replace(" ", "_")
+
+
+def _interval(plan: Plan, name: str, workload: str, value: float) -> tuple[float | None, float | None]:
     """One standard deviation around the median of what was predicted, seconds.
 
     Equation: ``value = median exp(z sigma)`` at the planned confidence, so the ends are
     ``value exp((+-1 - z) sigma)``, with the least sure pool of the workload.
     """
+    mean = _SPREAD.get(name.partition("_")[0], "")
     spreads = [
-        pool.uncertainty[_SPREAD[metric]]
+        pool.uncertainty.get(name, pool.uncertainty[mean])
         for pool in plan.pools
-        if pool.workload == workload and _SPREAD[metric] in pool.uncertainty
+        if pool.workload == workload and mean in pool.uncertainty
     ]
     confidence = plan.provenance.confidence
     if not spreads or not 0.0 < confidence < 1.0:

@@ -39,6 +39,6 @@ def _sure(plan: Plan) -> Table | None:
         )
         for pool in plan.pools
     ]
-    words = {"ttft": "TTFT", "tpot": "TPOT", "itl": "ITL", "e2e": "E2E"}
-    headings = ("pool", "evidence", *(words.get(name, name) for name in names), "what stops a replica")
+    words = [name if name == "throughput" else name.upper().replace("_", " ") for name in names]
+    headings = ("pool", "evidence", *words, "what stops a replica")
     return table("sureness", "How sure the numbers are", headings, rows, _EVIDENCE)

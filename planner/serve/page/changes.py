@@ -46,10 +46,20 @@ def levers(desk: Desk, plan: Mapping[str, Any], asked: Mapping[str, Any]) -> Non
 
 def _of_workload(workload: Mapping[str, Any], found: dict[str, tuple[Slider, Any]]) -> None:
     name = workload["name"]
+    hours = (workload.get("demand") or {}).get("hourly_rps")
+    rates = [_number(rate) for rate in hours] if isinstance(hours, list) else []
+    if rates and None not in rates:
+        most = max(rate for rate in rates if rate is not None)
+        slider = _slider(f"{name}: demand, of {most:,g} rps in the busiest hour", 10, 400, _PERCENT, " %")
+        found[f"workloads.{name}.demand.hourly_rps"] = (
+            slider,
+            lambda percent: [_times(rate)(percent) for rate in rates if rate is not None],
+        )
     for key in ("peak_rps", "users", "concurrency", "requests_per_day", "tokens_per_day"):
         value = _number((workload.get("demand") or {}).get(key))
         if value is not None:
-            slider = _slider(f"{name}: demand, of {value:g} {key.replace('_', ' ')}", 10, 400, _PERCENT, " %")
+            amount = f"{value:,.10g} {key.replace('_', ' ')}"
+            slider = _slider(f"{name}: demand, of {amount}", 10, 400, _PERCENT, " %")
             found[f"workloads.{name}.demand.{key}"] = (slider, _times(value, whole=key != "peak_rps"))
     for key, limit in (workload.get("slo") or {}).items():
         seconds = _number(str(limit).partition(" ")[0]) if str(limit).endswith(" s") else None

@@ -45,15 +45,17 @@ def view(desk: Desk) -> None:
                     show_faults(faults)
                 else:
                     _rows(found)
-            if found is None:
-                tree.clear()
-                return
-            told = {
-                name: await small(desk, "fit", {**asked, "weights": name, "limit": _ALL}) for name in _FORMATS
-            }
+            told: dict[str, list[dict[str, Any]]] = {}
+            for name in _FORMATS if found is not None else ():
+                if latest.overtaken:  # the slider moves on: its next place is what counts
+                    return
+                answer, _ = await small(desk, "fit", {**asked, "weights": name, "limit": _ALL})
+                if answer is not None:
+                    told[name] = answer["rows"]
             tree.clear()
-            with tree:
-                _tree({name: answer["rows"] for name, (answer, _) in told.items() if answer is not None})
+            if found is not None:
+                with tree:
+                    _tree(told)
 
         ui.timer(0.1, latest.changed, once=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from planner.serve.desk import Desk
-from planner.serve.page.parts import frame, heading, show_faults, small, text_block, words
+from planner.serve.page.parts import PLAN, frame, heading, show_faults, small, text_block, words
 
 _SHOWN = 100
 _COLUMNS = (
@@ -87,4 +87,4 @@ def view(desk: Desk) -> None:
 
 def _plan(document: dict[str, Any]) -> dict[str, Any] | None:
     plan: dict[str, Any] = document.get("after", document)
-    return plan if plan.get("schema") == "planner/plan/1" else None
+    return plan if plan.get("schema") == PLAN else None

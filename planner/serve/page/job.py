@@ -12,7 +12,9 @@ from planner.numbers import HOURS_PER_MONTH
 from planner.serve.desk import Desk
 from planner.serve.history import Job
 from planner.serve.page.changes import levers, relaxed, take_out
-from planner.serve.page.parts import fact, frame, go, heading, show_faults, text_block, words
+from planner.serve.page.day import fleet_day
+from planner.serve.page.parts import PLAN, fact, frame, go, heading, show_faults, text_block, words
+from planner.serve.page.replayed import replayed
 from planner.serve.told import FINISHED, FaultTold
 
 _TITLES = {
@@ -75,12 +77,18 @@ async def _answer(desk: Desk, job: Job) -> None:
         _files(document)
         return
     plan = document.get("after", document)
-    if "pools" in plan:
+    is_plan = plan.get("schema") == PLAN
+    if is_plan:
         _money(plan)
+    if job.kind == "replay":
+        replayed(document)
+    if is_plan:
+        fleet_day(plan)
     if job.kind == "relax":
         relaxed(desk, plan)
+    heading("In words")
     text_block(await words(desk, job.kind, document))
-    if "pools" in plan and job.kind in ("plan", "whatif", "relax"):
+    if is_plan and job.kind in ("plan", "whatif", "relax"):
         levers(desk, plan, asked)
         _more(desk, plan, job.kind)
     take_out(job.id, document)
@@ -92,7 +100,8 @@ def _money(plan: dict[str, Any]) -> None:
     with ui.row().classes("w-full gap-6 py-2"):
         fact("answer", str(plan["status"]))
         if plan.get("gpus"):
-            fact("GPUs", ", ".join(f"{count} × {name}" for name, count in plan["gpus"].items()))
+            most = ", at most" if len(plan.get("periods") or ()) > 1 else ""
+            fact(f"GPUs{most}", ", ".join(f"{count} × {name}" for name, count in plan["gpus"].items()))
         if hourly is not None:
             fact("USD an hour", f"{hourly:,.2f}")
             fact("USD a month", f"{hourly * HOURS_PER_MONTH:,.0f}")

@@ -11,7 +11,13 @@ class Latest:
 
     def __init__(self, work: Callable[[], Awaitable[None]], pause_s: float = 0.15) -> None:
         """``pause_s``: quiet time before the work."""
-        self._work, self._pause_s, self._number, self._busy = work, pause_s, 0, False
+        self._work, self._pause_s, self._busy = work, pause_s, False
+        self._number = self._seen = 0
+
+    @property
+    def overtaken(self) -> bool:
+        """Something changed since the work that is being done began: what is left of it may be left out."""
+        return self._number != self._seen
 
     async def changed(self) -> None:
         """Something changed; who comes while the work is done is served after it."""
@@ -23,9 +29,9 @@ class Latest:
         self._busy = True
         try:
             while True:
-                seen = self._number
+                self._seen = self._number
                 await self._work()
-                if seen == self._number:
+                if not self.overtaken:
                     return
         finally:
             self._busy = False

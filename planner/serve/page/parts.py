@@ -29,6 +29,8 @@ VIEWS = {
 }
 Answered = tuple[dict[str, Any] | None, tuple[FaultTold, ...]]
 """A document, or what is wrong."""
+PLAN = "planner/plan/1"
+"""What a plan document says that it is."""
 _WIDTH = 80
 """Columns of texts: a page scrolls less than a terminal."""
 _STYLE = """

@@ -9,15 +9,10 @@ from nicegui import ui
 from planner.app.data import catalog_show
 from planner.serve.desk import Desk
 from planner.serve.page import choices
+from planner.serve.page.charts import LOOK
 from planner.serve.page.latest import Latest
 from planner.serve.page.parts import frame, heading, show_faults, small, text_block, words
 
-_LOOK = {
-    "aria": {"enabled": True},
-    "animation": False,
-    "backgroundColor": "#ffffff",  # light in the dark too: lines and words keep their contrast
-    "color": ["#1d4ed8", "#b45309", "#0f766e"],
-}
 _LOW, _HIGH = 0.25, 16.0
 """Of the axis of intensities: times the smallest and the largest that is shown."""
 
@@ -75,7 +70,7 @@ def _curve(curve: dict[str, Any]) -> None:
     ttft = [[x, one["ttft_s"]["mean"] * 1000] for x, one in points if one["ttft_s"]]
     ui.echart(
         {
-            **_LOOK,
+            **LOOK,
             "tooltip": {"trigger": "axis"},
             "legend": {"top": 0},
             "grid": {"left": 60, "right": 65, "top": 40, "bottom": 45},
@@ -125,7 +120,7 @@ def _roofline(efficiency: dict[str, Any], gpu: str) -> None:
         series.append(point)
     ui.echart(
         {
-            **_LOOK,
+            **LOOK,
             "tooltip": {},
             "legend": {"top": 0},
             "grid": {"left": 60, "right": 20, "top": 40, "bottom": 45},

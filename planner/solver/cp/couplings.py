@@ -21,15 +21,28 @@ def post_coupling(model: Replicas, coupling: Coupling) -> None:
     Only options with replicas are asked for anything: a workload that is served otherwise has none here.
     """
     pools = {pool.demand.role: pool for pool in model.pools if pool.demand.workload == coupling.workload}
-    if "prefill" not in pools or "decode" not in pools:
-        return
-    prefill, decode = pools["prefill"], pools["decode"]
+    if "prefill" in pools and "decode" in pools:
+        _post_pairs(model, coupling, pools["prefill"], pools["decode"])
+
+
+def post_coupling_of(
+    model: Replicas, coupling: Coupling, prefill: Sequence[Option], decode: Sequence[Option]
+) -> None:
+    """The same for some options of both pools."""
+    kinds = sorted({o.kv for o in (*prefill, *decode) if o.kv is not None})
+    if len(kinds) > 1:
+        _post_matching_kv(model, (prefill, decode), kinds)
+    if coupling.ttft_limit_s is not None:
+        _post_pair_ttft(model.cp, prefill, decode, coupling.ttft_limit_s, model.counts)
+
+
+def _post_pairs(model: Replicas, coupling: Coupling, prefill: Pooled, decode: Pooled) -> None:
     kinds = sorted({o.kv for pool in (prefill, decode) for o in pool.options if o.kv is not None})
     if len(kinds) > 1:
         if all(option.kv is not None for pool in (prefill, decode) for option in pool.options):
             _post_one_kv(model, (prefill, decode), kinds)
         else:
-            _post_matching_kv(model, (prefill, decode), kinds)
+            _post_matching_kv(model, (prefill.options, decode.options), kinds)
     if coupling.ttft_limit_s is not None:
         _post_pair_ttft(model.cp, prefill.options, decode.options, coupling.ttft_limit_s, model.counts)
 
@@ -55,13 +68,13 @@ def _post_one_kv(model: Replicas, pools: Sequence[Pooled], kinds: Sequence[str])
                 post_alone(model.cp, pool, part, counts, upper, literal)
 
 
-def _post_matching_kv(model: Replicas, pools: Sequence[Pooled], kinds: Sequence[str]) -> None:
+def _post_matching_kv(model: Replicas, pools: Sequence[Sequence[Option]], kinds: Sequence[str]) -> None:
     """Formats in use agree, pair by pair, where both sides state one."""
     sides = []
-    for pool in pools:
+    for options in pools:
         taken = {kind: model.cp.new_bool_var(f"kv[{kind}]") for kind in kinds}
         for kind, literal in taken.items():
-            replicas = total(model.counts[option.id] for option in pool.options if option.kv == kind)
+            replicas = total(model.counts[option.id] for option in options if option.kv == kind)
             model.cp.add(replicas == 0).only_enforce_if(~literal)
         sides.append(taken)
     for first in kinds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,6 +20,7 @@ from planner.solver.cp.canonical import Distinct
 from planner.solver.cp.first_covers import relaxed_cover
 from planner.solver.cp.model import FleetModel
 from planner.solver.cp.periods import periods_of
+from planner.solver.cp.place_pairs import NO_PLACES
 from planner.solver.cp.search import Level, Outcome, Search, proved_bound
 from planner.solver.cp_sat import Expr, total, weighted
 from planner.solver.serving_modes import Barred
@@ -38,13 +40,17 @@ class Engine:
         problem: FleetProblem,
         days: Distinct,
         barred: Barred,
+        places: Mapping[str, str] = NO_PLACES,
         *,
         deadline_s: float | None,
         seed: int,
         workers: int,
         work: float | None = None,
     ) -> None:
-        """Build the model; ``deadline_s`` on the clock of `time.monotonic`, ``work`` in the solver's own."""
+        """Build the model; ``deadline_s`` on the clock of `time.monotonic`, ``work`` in the solver's own.
+
+        ``places`` as `planner.solver.cp.solve.solve_cp` takes them.
+        """
         self.problem, self.began_s = problem, time.monotonic()
         self.periods = periods_of(problem, days, barred)
         choice = self.periods.choice()
@@ -52,7 +58,7 @@ class Engine:
         for option in choice.options:
             grouped[option.pool].append(option)
         pools = by_pool(choice.demands, grouped, self.periods.stands)
-        self.model = model = FleetModel(self.periods, pools, choice.couplings)
+        self.model = model = FleetModel(self.periods, pools, choice.couplings, places)
         self.replicas, self.objective = model.replicas, choice.limits.objective
         self.supplies = {supply.id: supply for supply in choice.supplies}
         self._warm()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -19,6 +19,7 @@ from planner.solver.cp.couplings import post_coupling
 from planner.solver.cp.day import post_day
 from planner.solver.cp.integers import LARGEST_SUM, common_integers
 from planner.solver.cp.periods import Periods, original
+from planner.solver.cp.place_pairs import NO_PLACES, post_at_places
 from planner.solver.cp.replicas import Replicas
 from planner.solver.cp_sat import Expr, cp_model, total, weighted
 
@@ -26,8 +27,14 @@ from planner.solver.cp_sat import Expr, cp_model, total, weighted
 class FleetModel:
     """Replicas by workload and period, what they buy by line, and the limits of both."""
 
-    def __init__(self, periods: Periods, pools: list[Pooled], couplings: Sequence[Coupling]) -> None:
-        """Post everything that is known before the search."""
+    def __init__(
+        self,
+        periods: Periods,
+        pools: list[Pooled],
+        couplings: Sequence[Coupling],
+        places: Mapping[str, str] = NO_PLACES,
+    ) -> None:
+        """Post everything that is known before the search; ``places`` by option id, of couplings by place."""
         self.periods, self._caps = periods, Caps(periods.fleet)
         # A layout that must stay in use has a replica in hours without demand too.
         idle = int(any(row.in_order for row in periods.fleet.limits.day))
@@ -36,7 +43,10 @@ class FleetModel:
         self.bought = FleetPurchases(self.cp, periods, self.replicas.counts, self.replicas.upper)
         self._post_limits()
         for coupling in couplings:
-            post_coupling(self.replicas, coupling)
+            if places:
+                post_at_places(self.replicas, coupling, places)
+            else:
+                post_coupling(self.replicas, coupling)
         self._post_layouts()
         post_day(self.replicas, periods)
 

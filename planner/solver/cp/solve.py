@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from planner.constraints.fleet_check import bill, broken
@@ -10,6 +12,7 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
 from planner.solver.blocking_limits import gap
 from planner.solver.cp.canonical import Distinct, distinct_periods, in_order, only, separable
+from planner.solver.cp.place_pairs import NO_PLACES
 from planner.solver.cp.supports import refuse_servers, supports
 from planner.solver.serving_modes import Barred, barred_ways
 
@@ -22,6 +25,7 @@ def solve_cp(
     seed: int = 0,
     workers: int = 1,
     work: float | None = None,
+    places: Mapping[str, str] = NO_PLACES,
 ) -> FleetChoice:
     """The cheapest plan of a small fleet, proved in integers.
 
@@ -38,6 +42,8 @@ def solve_cp(
         workers: threads of the search.
         work: of each search in the solver's deterministic seconds; unlike a time limit it cuts every run at
             the same place.
+        places: by option id, where it stands: only pairs of one place fit each other, and each place decodes
+            about what it prefills (`planner.solver.cp.place_pairs`). What is proved is then a bound.
 
     Raises:
         InputError: spares counted in servers where none are bought.
@@ -57,7 +63,9 @@ def solve_cp(
     from planner.solver.cp.engine import Engine
 
     def solved(part: FleetProblem, days: Distinct, closed: Barred) -> FleetChoice:
-        engine = Engine(part, days, closed, deadline_s=deadline_s, seed=seed, workers=workers, work=work)
+        engine = Engine(
+            part, days, closed, places, deadline_s=deadline_s, seed=seed, workers=workers, work=work
+        )
         return engine.best(goal)
 
     ordered = in_order(problem)
@@ -74,7 +82,8 @@ def solve_cp(
         choice = _together(ordered, days, parts)
     else:
         choice = solved(ordered, days, barred)
-    faults = broken(problem, choice)
+    # Pairs of different places need not fit each other.
+    faults = broken(replace(problem, couplings=()) if places else problem, choice)
     if faults:
         raise RuntimeError("the solver's answer breaks " + "; ".join(faults))
     return choice

@@ -47,7 +47,8 @@ def test_errors_of_one_accelerator_are_common_and_those_of_two_are_not(tmp_path)
     (gpu,) = plan.gpus
     (same,) = (one for one in plan.runners_up if one.gpu == gpu)
     (other,) = (one for one in plan.runners_up if one.gpu != gpu)
-    assert same.error < own / 2
+    # Layouts that other limits stop differ by the spreads of those limits alone.
+    assert same.error < own
     assert own < other.error < 3 * own
     for one in (same, other):
         apart = abs(math.log(one.cost_usd_per_hour / plan.cost_usd_per_hour))

@@ -7,6 +7,7 @@ import pytest
 from planner.app import estimate as estimate_case
 from planner.app import fit as fit_case
 from planner.errors import InputError
+from planner.steptime.remembered import Remembered
 
 GIB = 2**30
 
@@ -99,3 +100,20 @@ def test_the_router_lists_what_holds_cheapest_first():
 def test_the_router_refuses_a_context_beyond_the_window():
     with pytest.raises(InputError, match="131,072"):
         fit_case.fit("llama-3.3-70b", context_tokens=1_000_000, concurrency=1)
+
+
+def test_more_sequences_and_other_formats_are_answered_as_if_asked_first(monkeypatch):
+    asked = [
+        {"context_tokens": 8192, "concurrency": 1},
+        {"context_tokens": 8192, "concurrency": 64},
+        {"context_tokens": 8192, "concurrency": 64, "weights": "fp8"},
+        {"context_tokens": 8192, "concurrency": 64, "accelerators": ("h100-sxm", "l40s")},
+        {"context_tokens": 32768, "concurrency": 64},
+    ]
+    moved = [fit_case.fit("qwen3-8b", **one) for one in asked]
+    alone = []
+    for one in asked:
+        monkeypatch.setattr(fit_case, "_HELD", Remembered(1))
+        alone.append(fit_case.fit("qwen3-8b", **one))
+    assert moved == alone
+    assert len({str(found) for found in moved}) == len(asked)

@@ -48,7 +48,7 @@ def test_the_reason_compares_cost_gpus_and_rates():
     assert (row.replicas, row.gpus, row.cost_usd_per_hour) == (4, 16, 30.0)
     assert row.why == (
         "50.0 % more cost; 16 GPUs instead of 8; at 1.88 USD per GPU-hour; "
-        "a replica carries 2.5 requests/s, stopped by time to first token"
+        "a replica carries 2.5 requests/s, limited by time to first token"
     )
 
 

@@ -173,7 +173,7 @@ def test_operating_point_agrees_with_littles_law(make):
     # 6 req/s x (5.2 - 0.412) s = 28.7 decoding; the sample plan says 41.3.
     found = step(make(), 7)
     assert found.verdict == (
-        "One replica carries 6.37 req/s, stopped by itl:chat. "
+        "One replica carries 6.37 req/s, limited by itl:chat. "
         "Little's law gives 28.7 requests decoding at once, the plan 41.3.",
     )
     assert not found.open

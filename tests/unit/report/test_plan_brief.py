@@ -1,7 +1,10 @@
 import pytest
 
 from planner.report import plan_brief, terminal
+from planner.report.limits_text import limits_in_short, limits_section
+from planner.report.terminal import render
 from planner.report.warnings_text import warnings_of
+from planner.schema.limits_told import ConstraintState
 
 
 def page(plan, width=100):
@@ -59,3 +62,20 @@ def test_a_plan_that_does_not_exist_keeps_its_whole_page(no_plan):
     from planner.report import plan_text
 
     assert page(no_plan) == terminal.render(plan_text.view(no_plan), width=100)
+
+
+def test_a_limit_that_no_plan_can_miss_is_not_what_sets_capacity():
+    def state(id_, unit, value, limit):
+        return ConstraintState(id=id_, value=value, limit=limit, unit=unit, slack=limit - value, binding=True)
+
+    one, two = state("places:chat", "places", 1, 1), state("places:code", "places", 2, 2)
+    latency, link = state("itl:chat", "s", 0.06, 0.06), state("kv-transfer:chat", "fraction", 0.04, 1)
+    text = render(limits_in_short([one, two, latency, link]))
+    assert "places:chat" not in text
+    assert [line.split()[0] for line in text.splitlines() if "sets capacity" in line] == [
+        "places:code", "itl:chat", "kv-transfer:chat",
+    ]  # fmt: skip
+    assert "96 %" in text
+    assert "(" not in text.split("kv-transfer:chat")[1].splitlines()[0]
+    page = render(limits_section([one, latency]))
+    assert "What holds the plan back: itl:chat." in page

@@ -1,0 +1,1 @@
+"""The tables of the history, from one version of the program to the next (Alembic)."""

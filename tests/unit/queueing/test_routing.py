@@ -1,0 +1,91 @@
+"""Waiting in pools: what is exact at the edges, and what never turns around."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.queueing import waiting
+from planner.queueing.routing import MOST_SERVERS, pool_wait
+
+POLICIES = ("random", "cache-aware", "round-robin", "power-of-two", "least-loaded", "shared-queue")
+SIZES = (1, 2, 3, 4, 6, 8, 16, 32, 64, 1000)
+BUSY = st.floats(0.01, 0.98)
+SLOWED = st.floats(0.0, 1.0)
+
+
+def wait(policy, replicas, busy, slowed=0.3, arrivals=1.0, service=1.0):
+    slowed = None if slowed is None else np.full_like(np.atleast_1d(busy), slowed)
+    return pool_wait(
+        policy, replicas, np.atleast_1d(busy), np.ones_like(np.atleast_1d(busy)), arrivals, service, slowed
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(BUSY, SLOWED, st.floats(0.2, 4.0))
+def test_a_pool_of_one_is_a_queue_of_its_own(policy, busy, slowed, arrivals):
+    alone = waiting.mean_wait_s(np.array([busy]), np.ones(1), arrivals, 1.0)
+    assert wait(policy, 1, busy, slowed, arrivals).mean_s == pytest.approx(alone)
+
+
+@given(BUSY, st.floats(0.0, 4.0))
+def test_where_answers_are_not_slowed_a_count_of_them_says_nothing(busy, service):
+    found = wait("least-loaded", 1000, busy, 1.0, 1.0, service)
+    random = wait("random", 1000, busy, 1.0, 1.0, service)
+    assert found.mean_s == pytest.approx(random.mean_s, rel=1e-9)
+    assert found.random_ratio == pytest.approx(1.0)
+
+
+@given(BUSY, st.floats(0.0, 4.0))
+def test_where_answers_stop_meanwhile_half_of_the_prompts_that_meet_one_meet_no_second(busy, service):
+    found = wait("least-loaded", 1000, busy, 0.0, 1.0, service)
+    rest_s, alone_s = (1.0 + service) / 2.0, wait("random", 1, busy, 0.0, 1.0, service).mean_s
+    own = 1.0 / MOST_SERVERS
+    assert found.mean_s == pytest.approx(own * alone_s + (1.0 - own) * busy / 2.0 * rest_s)
+
+
+@pytest.mark.parametrize("slowed", [None, 0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("arrivals", [1.0, 2.0, 4.0])
+def test_more_replicas_never_wait_longer(policy, slowed, arrivals):
+    busy = np.linspace(0.02, 0.98, 49)
+    waits = [wait(policy, replicas, busy, slowed, arrivals).mean_s for replicas in SIZES]
+    assert all((after <= before * (1.0 + 1e-9)).all() for before, after in pairwise(waits))
+
+
+@pytest.mark.parametrize("slowed", [None, 0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("replicas", [1, 2, 5, 64])
+@pytest.mark.parametrize("arrivals", [0.5, 1.0, 3.0])
+def test_more_load_never_waits_less(policy, slowed, replicas, arrivals):
+    found = wait(policy, replicas, np.linspace(0.01, 0.99, 99), slowed, arrivals)
+    assert (np.diff(found.mean_s) >= -1e-12).all()
+    assert ((found.probability_fraction >= 0.0) & (found.probability_fraction <= 1.0)).all()
+
+
+@given(BUSY, SLOWED, st.sampled_from(SIZES), st.floats(1.0, 4.0))
+def test_least_loaded_lies_between_a_shared_queue_and_queues_at_random(busy, slowed, replicas, arrivals):
+    found = wait("least-loaded", replicas, busy, slowed, arrivals).mean_s
+    alone = waiting.mean_wait_s(np.array([busy]), np.ones(1), arrivals, 1.0)
+    assert found <= alone * (1.0 + 1e-9)
+    assert found >= 0.0
+
+
+@given(BUSY, SLOWED, SLOWED, st.sampled_from(SIZES))
+def test_answers_that_slow_down_more_even_queues_more(busy, one, other, replicas):
+    low, high = sorted((one, other))
+    assert (
+        wait("least-loaded", replicas, busy, low).mean_s
+        <= wait("least-loaded", replicas, busy, high).mean_s + 1e-12
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("replicas", [1, 3, 64])
+def test_a_full_pool_has_no_end_of_its_queue(policy, replicas):
+    for busy in (1.0, 1.5):
+        found = wait(policy, replicas, busy)
+        assert np.isinf(found.mean_s).all()
+        assert not np.isnan(found.probability_fraction).any()
