@@ -69,8 +69,8 @@ class Asked:
     workload: str | None = None
     confidence: float | None = None
     engine: EngineAsked = field(default_factory=EngineAsked)
-    adapter_skew: float = 0.0
-    """The n-th LoRA adapter is asked for in proportion to ``n^-skew``."""
+    adapter_skew: float | None = None
+    """The n-th LoRA adapter is asked for in proportion to ``n^-skew``; None: never more than have a slot."""
     hours: tuple[int, int] | None = None
     """From one hour of the plan up to another one (-1: its last); None: the busiest alone."""
     scaling: bool = False

@@ -82,7 +82,7 @@ def replay(
         Option(
             "--adapter-skew",
             metavar="S",
-            help="The n-th LoRA adapter is asked for in proportion to n^-S; default: all alike.",
+            help="Page LoRA adapters, the n-th asked for in proportion to n^-S; 0: all alike.",
         ),
     ] = None,
     scaling: Annotated[
@@ -162,7 +162,8 @@ def replay(
     policy_of_steps = None if batching is None else checks.word("--batching", batching, SCHEDULERS)
     preempts = checks.word("--preemption", preemption, PREEMPTIONS)
     evicts = checks.word("--eviction", eviction, EVICTIONS)
-    skew = checks.positive("--adapter-skew", adapter_skew, "the exponent") or 0.0
+    even = adapter_skew == "0"
+    skew = 0.0 if even else checks.positive("--adapter-skew", adapter_skew, "the exponent (or 0)")
     overlays = checks.folders("--catalog", catalog)
     given = any(value is not None for value in (processes, scheduler, results))
     spread = spread_of(checks, processes, scheduler, results) if given else None

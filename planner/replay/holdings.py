@@ -103,7 +103,7 @@ class Holdings:
             self.preempt()
             if not self.ends:
                 return 0
-            steps = self.ends[0][0] - self.step if steps > 1 else 1
+            steps = self.ends[0][0] - self.step if steps > 1 else steps
         return steps
 
     def preempt(self) -> None:

@@ -117,8 +117,9 @@ class Replica(Admission):
         self.version += 1
         self.chunks = []
         if self.prefilling:
-            if self.ends and not self.worker.prompts_apart:
-                self.fitting(1)
+            if self.ends:
+                # Apart, nothing grows in the step; but a prompt that ended has a token more than its room.
+                self.fitting(0 if self.worker.prompts_apart else 1)
             self._begin_prompts(now_s)
         if not self.chunks:
             if self.ends:
@@ -153,7 +154,7 @@ class Replica(Admission):
             n = 0
         else:
             budget = max(budget - n * worker.verified_tokens, 1)
-            if n and worker.gap_limit_s < IDLE and self.slack_s(self.prefilling[0], now_s) > 0.0:
+            if n and self.prefilling and worker.gap_limit_s < IDLE and self._has_time(now_s):
                 budget = self._calm(n, budget)
         chunks, tokens, seen = self.chunks, 0, 0.0
         prompts, written = self.run.requests.prompt, self.run.written
@@ -172,6 +173,9 @@ class Replica(Admission):
         decode_s = times.alone_s[n] + times.per_token_s[n] * self.held if n else 0.0
         self.steps = 0
         self.until_s = now_s + decode_s + times.prompts_s(n, tokens, seen)
+
+    def _has_time(self, now_s: float) -> bool:
+        return self.slack_s(self.prefilling[0], now_s) > 0.0
 
     def _calm(self, n: int, budget: int) -> int:
         """Prompt tokens with which a step keeps the limit on gaps; a sixteenth of the budget at least."""

@@ -47,14 +47,15 @@ def test_schedulers_trade_first_tokens_for_gaps(either, capsys):
         for policy in ("fcfs", "prefill-first", "decode-first", "slo-aware")
     }
     plain = seen["fcfs"]
-    assert seen["decode-first"]["ttft_s"]["mean"] > 2 * plain["ttft_s"]["mean"]
+    assert seen["decode-first"]["ttft_s"]["mean"] > 1.1 * plain["ttft_s"]["mean"]
     assert seen["decode-first"]["itl_s"]["p99"] < plain["itl_s"]["p99"]
     assert seen["prefill-first"]["itl_s"]["p99.9"] > plain["itl_s"]["p99.9"]
     assert seen["slo-aware"]["attainment"]["itl_p99"] >= plain["attainment"]["itl_p99"]
 
 
 def test_adapters_are_paged(either, capsys):
-    even = either(capsys)["pools"][POOL]
+    assert either(capsys)["pools"][POOL]["adapter_loads"] == 0
+    even = either(capsys, "--adapter-skew", "0")["pools"][POOL]
     popular = either(capsys, "--adapter-skew", "2")["pools"][POOL]
     assert even["adapter_loads"] > 2 * popular["adapter_loads"] > 0
 

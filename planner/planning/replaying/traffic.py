@@ -58,8 +58,8 @@ class Arriving:
     trace: TraceLengths | None = None
     trace_rps: float | None = None
     """Mean rate that the trace is stretched to; None: as recorded."""
-    adapter_skew: float = 0.0
-    """The n-th adapter is asked for in proportion to ``n^-skew``; 0: all alike."""
+    adapter_skew: float | None = None
+    """The n-th adapter is asked for in proportion to ``n^-skew``; None: no adapter ever lacks its slot."""
     hourly_rps: tuple[float, ...] = ()
     """By hour of the period, where it is longer than one; the first fills the fleet before it."""
 
@@ -184,9 +184,9 @@ def _drawn(
     return in_tokens(prompts + source.image_tokens), in_tokens(answers), numbers
 
 
-def _adapters(number: int, skew: float, count: int, random: np.random.Generator) -> list[int] | None:
+def _adapters(number: int, skew: float | None, count: int, random: np.random.Generator) -> list[int] | None:
     """The adapter of each request."""
-    if not number:
+    if not number or skew is None:
         return None
     weight = np.arange(1.0, number + 1.0) ** -skew
     found: list[int] = random.choice(number, count, p=weight / weight.sum()).tolist()
