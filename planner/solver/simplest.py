@@ -118,9 +118,9 @@ class _Search:
         self.most = best.value * (1 + tolerance)
         money = _at_most(question, self.most)
         limits = question.limits
-        self.question = replace(
-            question, limits=replace(limits, rows=(*limits.rows, money), day=(*limits.day, *rows))
-        )
+        self.free = replace(question, limits=replace(limits, day=(*limits.day, *rows)))
+        """Whatever it costs."""
+        self.question = replace(self.free, limits=replace(self.free.limits, rows=(*limits.rows, money)))
         self.elements = _elements(self.question, best)
         self.complete = len(self.elements) <= _MOST_OPTIONS
         if not self.complete:
@@ -172,9 +172,19 @@ class _Search:
             if found.value is not None:
                 break
         if found.status == "unknown":
-            found = self._asked(frozenset(self.elements), (), "any", _STARTING_S, brief=False)
+            found = self._cheapest(frozenset(few) | _options_of(self.best))
         self.choice = found if found.value is not None else None
         return self.choice is not None
+
+    def _cheapest(self, names: Names) -> FleetChoice:
+        """With these options and no limit on the cost: searches begin at plans that are too dear."""
+        left_s = min(self.until_s - time.monotonic(), _STARTING_S)
+        if left_s < _LEAST_S:
+            return FleetChoice("unknown")
+        self.left -= 1
+        found = self.ask(among(self.free, names), "value", left_s, brief=False)
+        fine = found.value is not None and found.value <= self.most
+        return found if fine else FleetChoice("unknown")
 
     def _drop(self) -> None:
         """One option less, the one that is missed least, as long as that goes."""

@@ -16,8 +16,12 @@ from planner.planning.documents.class_traffic import capacity_rps, carries_rps, 
 from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
 from planner.planning.posing.fleet_case import FleetCase
 from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.solver.blocking_limits import gap
+from planner.solver.rebuy import with_replicas
 
 _ROUNDS = 5
+_MOST_ADDED = 20
+"""Replicas that an hour may lack."""
 _ROUNDING = 1 - Fraction(1, MICRO)
 """Rates are rounded down to a millionth."""
 _NONE = Fraction(0)
@@ -33,8 +37,9 @@ def settled_sizes(
 
     A replica is planned with what it carries in a pool that serves the busiest hour. At night a pool is
     smaller and each of its replicas carries less. Where that breaks a plan, the demand of those hours is
-    counted as so much higher and the question is asked again. Where time ends a round, or nothing carries
-    that, the plan before stands and says what it lacks.
+    counted as so much higher and the question is asked again. A plan that was not proved gets the replicas
+    that it lacks instead: asked again from nothing, it would be another plan, and no better. Where time
+    ends a round, or nothing carries that, the plan before stands and says what it lacks.
 
     Args:
         case: what is asked.
@@ -49,6 +54,8 @@ def settled_sizes(
             return case, filled
         if not more:
             break
+        if choice.status != "optimal" and (grown := _with_more_replicas(case, choice)) is not None:
+            return case, grown
         factors = {at: max(more.get(at, _NONE), factors.get(at, _NONE)) for at in {**factors, **more}}
         settled = _tightened(case.question, factors)
         again = solve(settled)
@@ -76,6 +83,43 @@ def _with_idle_gpus(
         periods[t] = replace(periods[t], counts=counts | {at: counts[at] + 1})
     filled = replace(choice, periods=tuple(periods))
     return None if broken(case.question, filled) or too_small(case, filled) else filled
+
+
+def _with_more_replicas(case: FleetCase, choice: FleetChoice) -> FleetChoice | None:
+    """The same layouts with replicas added one by one until every hour is carried, bought anew.
+
+    What bounds the plan from below bounds this one too: no replica carries more than was planned with.
+    """
+    if not choice.periods:
+        return None
+    grown, options = choice, {option.id: option for option in case.question.options}
+    for _ in range(_MOST_ADDED):
+        short = too_small(case, grown)
+        if not short:
+            break
+        periods = list(grown.periods)
+        for workload, role, t in short:
+            mine = {
+                at: n for at, n in periods[t].counts.items() if n and options[at[0]].pool == (workload, role)
+            }
+            # Of the layout that serves most hours: none lives longer or shorter for it.
+            at = max(mine, key=lambda one: (sum(1 for p in periods if p.counts.get(one)), one))
+            periods[t] = replace(periods[t], counts=periods[t].counts | {at: mine[at] + 1})
+        grown = replace(grown, periods=tuple(periods))
+    bought = with_replicas(case.question, [period.counts for period in grown.periods])
+    if bought is None or bought.value is None or too_small(case, bought):
+        return None
+    bound = choice.lower_bound
+    return replace(
+        bought,
+        lower_bound=bound,
+        gap=gap(bought.value, bound),
+        trace=choice.trace,
+        interrupted=choice.interrupted,
+        trouble=choice.trouble,
+        mixed_value=choice.mixed_value,
+        least_by_place=choice.least_by_place,
+    )
 
 
 def _tightened(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:

@@ -111,15 +111,19 @@ def solve_whole(
     least: Sequence[tuple[Mapping[int, float], Sequence[float]]] = (),
     allowed: Sequence[frozenset[tuple[int, int]] | None] | None = None,
     presolve: bool = True,
+    nodes: int | None = None,
 ) -> Solved:
-    """The whole model, from a start where there is one."""
+    """The whole model, from a start where there is one; ``nodes``: of branch and bound, at most."""
     model = whole(state.prepared, state.cuts, allowed=allowed, least=least)
     hint: dict[int, float] | None = None
     if start is not None:
         hint = {c: float(start.units.get(key, 0)) for key, c in model.purchases.units.items()}
         for block, plan in zip(model.blocks, start.blocks, strict=True):
             hint |= {column: float(plan.counts.get(key, 0)) for key, column in block.counts.items()}
-    answer = solve(model.model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=hint, presolve=presolve)
+    answer = solve(
+        model.model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=hint, presolve=presolve,
+        options=None if nodes is None else {"mip_max_nodes": nodes},
+    )  # fmt: skip
     found = None if answer.columns is None else model.plan(answer.columns)
     return Solved(answer.status, found, answer.value, answer.bound)
 

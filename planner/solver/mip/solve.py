@@ -10,10 +10,11 @@ from dataclasses import replace
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
 from planner.solver.mip.crew import Crew, CrewLost
+from planner.solver.mip.day_search import SimpleDay, simple_day, widths
 from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
 from planner.solver.mip.jobs import solve_whole
 from planner.solver.mip.large import search_large
-from planner.solver.mip.plan import BlockPlan
+from planner.solver.mip.plan import BlockPlan, Plan
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.race import races
 from planner.solver.mip.repair import repaired
@@ -30,6 +31,15 @@ QUICK_COUNTS = 2500
 """Replica counts (whole numbers) up to which that is worth trying."""
 BRIEF_S = 4.0
 """For one brief question: what HiGHS settles at all it settles in a second, mostly."""
+DAY_WIDTHS = (4, 8)
+"""Options of a workload that a day is searched among, one search from the plan of the one before."""
+DAY_NODES = 300
+"""Of branch and bound in each of them."""
+DAY_COUNTS = 6000
+"""Replica counts of a day beyond which only its linear relaxation is solved for a bound: the whole model of
+20,000 takes 1.7 GB."""
+DAY_PART = 0.4
+"""Of the time that is left, where the nodes take that long."""
 _EXACT_ROUNDS = 20
 """Solutions in a row that rounding made look sufficient."""
 _CONFIRM_S = 30.0
@@ -66,15 +76,20 @@ def solve_mip(
     interrupted = False
     trouble: tuple[str, ...] = ()
     try:
-        status = _quick(state, run, goal)
+        day = _begun(state, run)
+        status = "" if day is not None and goal == "any" else _quick(state, run, goal)
         if status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
-        if status == "" and not run.done and not quick:
+        ended = goal == "any" and run.blocks is not None
+        if status == "" and not run.done and not quick and not ended:
             size = max(workers, min(os.cpu_count() or 1, 2))
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
                 with suppress(CrewLost):
-                    if search_large(state, crew, run, goal) == "infeasible":
+                    _widened(state, crew, run, day)
+                    if day is not None and _counts(prepared) > DAY_COUNTS:
+                        _bounded(crew, run)
+                    elif search_large(state, crew, run, goal) == "infeasible":
                         return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
                 trouble = crew.trouble
     except KeyboardInterrupt:
@@ -99,10 +114,11 @@ def solve_brief(
     run = Run(BRIEF_S if time_limit_s is None else min(time_limit_s, BRIEF_S), None)
     prepared = prepare(problem)
     state = State(prepared, seed)
-    for _ in range(_EXACT_ROUNDS):
+    begun = _begun(state, run) is not None
+    for _ in range(0 if begun and goal == "any" else _EXACT_ROUNDS):
         if run.left_s <= 0:
             break
-        found = solve_whole(state, run.left_s, 1.0 if goal == "any" else 0.0)
+        found = solve_whole(state, run.left_s, 1.0 if goal == "any" else 0.0, _start(run))
         if found.status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS")
         if found.plan is None:
@@ -118,11 +134,54 @@ def solve_brief(
     return _closed(problem, prepared, run)
 
 
+def _begun(state: State, run: Run) -> SimpleDay | None:
+    """A first plan of a day whose hours are tied to one another."""
+    day = simple_day(state)
+    if day is not None:
+        run.propose(day.plan.blocks, day.value, day.plan.units)
+    return day
+
+
+def _widened(state: State, crew: Crew, run: Run, day: SimpleDay | None) -> None:
+    """More layouts beside those of the first plan, searched from the best that is known."""
+    for places in widths(day, DAY_WIDTHS) if day is not None else ():
+        if run.done:
+            return
+        asked = {
+            "limit_s": DAY_PART * run.left_s,
+            "gap": run.enough,
+            "start": _start(run),
+            "allowed": places,
+            "nodes": DAY_NODES,
+        }
+        for _, solved in crew.each(iter([("whole", asked)])):
+            if solved is None or solved.plan is None:
+                continue
+            if state.short(solved.plan.blocks)[1]:
+                run.propose(solved.plan.blocks, solved.value, solved.plan.units)
+            else:
+                _propose_repaired(state.prepared, run, solved.plan.blocks)
+
+
+def _bounded(crew: Crew, run: Run) -> None:
+    """What the linear relaxation of a day proves that is too large to be searched whole."""
+    for _, relaxed in crew.each(iter([("relax", {"limit_s": run.left_s})])):
+        if relaxed is not None and relaxed.status == "optimal":
+            run.prove(relaxed.value)
+
+
+def _counts(prepared: Prepared) -> int:
+    return sum(len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools)
+
+
+def _start(run: Run) -> Plan | None:
+    return None if run.blocks is None else Plan(run.blocks, run.units)
+
+
 def _quick(state: State, run: Run, goal: Goal) -> str:
     """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
     prepared = state.prepared
-    counts = sum(len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools)
-    if counts > QUICK_COUNTS:
+    if _counts(prepared) > QUICK_COUNTS:
         return ""
     # Where two models race next, trying longer alone is time lost.
     quick_s = RACING_S if races(prepared) else QUICK_S
@@ -132,7 +191,7 @@ def _quick(state: State, run: Run, goal: Goal) -> str:
         left = min(quick_s - run.seconds, run.left_s)
         if left <= 0:
             return ""
-        found = solve_whole(state, left, 1.0 if goal == "any" else 0.0)
+        found = solve_whole(state, left, 1.0 if goal == "any" else 0.0, _start(run))
         if found.status == "infeasible":
             return "infeasible" if _confirmed(state, max(left, min(_CONFIRM_S, run.left_s))) else ""
         run.prove(found.bound)

@@ -1,0 +1,148 @@
+"""A first plan of a day whose hours are tied to one another, from simple days of every workload.
+
+Each workload brings whole days of few layouts (`planner.solver.mip.day_plans`). A small program takes one of
+every workload together with the purchases that they share; the duals of its relaxation price a GPU in every
+hour. What costs least at these prices is the part of the whole model that is searched from there. All of it
+ends by work that is counted, not by a clock.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.constraints.plan.day_usage import DayUsage
+from planner.schema.fleet import PeriodChoice
+from planner.solver.mip.columns import Columns, Pricer
+from planner.solver.mip.day_plans import can_be_simple, simple_days
+from planner.solver.mip.mip import Floats, Model, solve
+from planner.solver.mip.plan import BlockPlan, Plan
+from planner.solver.mip.prepared import Prepared
+from planner.solver.mip.purchases import balance
+from planner.solver.mip.state import State
+
+Places = frozenset[tuple[int, int]]
+
+_KEPT = 200
+"""Days of a workload among which one is taken: the cheapest at the prices."""
+_NODES, _GAP = 300, 1e-3
+"""Of branch and bound, and what is good enough."""
+_TAKING_S = 20.0
+"""Never reached where it was tried: it takes a tenth of a second."""
+_PENALTY = 10.0
+"""A GPU that is used and not bought counts so many times the dearest price."""
+
+
+@dataclass(frozen=True)
+class SimpleDay:
+    """What was found."""
+
+    plan: Plan
+    value: float
+    prices: Floats
+    """By resource: duals of the relaxation."""
+    columns: Columns
+
+    def layouts(self, most: int) -> list[Places]:
+        """By block the places of the plan, and of the cheapest other days, so many options at most."""
+        return [self._places(number, most) for number in range(len(self.plan.blocks))]
+
+    def _places(self, number: int, most: int) -> Places:
+        prepared = self.columns.prepared
+        pools = prepared.works[prepared.blocks[number][0]].pools
+        found = {key[1:] for key in self.plan.blocks[number].counts}
+        costs = np.array(self.columns.costs(number, self.prices))
+        for index in np.argsort(costs, kind="stable"):
+            more = found | {key[1:] for key in self.columns.plans[number][int(index)].counts}
+            if len({(pool, pools[pool].places[place].option) for pool, place in more}) <= most:
+                found = more
+        return frozenset(found)
+
+
+def simple_day(state: State) -> SimpleDay | None:
+    """The cheapest mix of simple days; None where there is none, or rules of thumb know too little."""
+    prepared = state.prepared
+    if prepared.periods == 1 or not can_be_simple(prepared):
+        return None
+    columns = Columns(prepared)
+    rents = _rents(prepared)
+    for number in range(len(prepared.blocks)):
+        for plan in simple_days(prepared, number, rents):
+            if _kept(prepared, plan):
+                columns.add(plan)
+    if not all(columns.plans):
+        return None
+    pricer = Pricer(prepared)
+    penalties = np.full(prepared.resources, _PENALTY * max(float(rents.max(initial=1.0)), 1.0))
+    mixed = pricer.master(columns, penalties)
+    if mixed is None:
+        return None
+    taken = _taken(pricer, columns, mixed[1], state.seed)
+    if taken is None or not state.short(taken[0].blocks)[1]:
+        return None
+    return SimpleDay(taken[0], taken[1], mixed[1], columns)
+
+
+def _rents(prepared: Prepared) -> Floats:
+    """[stand]: the cheapest price of a GPU-hour there."""
+    found = np.full(len(prepared.stands), np.inf)
+    number = {stand: index for index, stand in enumerate(prepared.stands)}
+    for line in prepared.problem.lines:
+        at = number[line.host, line.site]
+        found[at] = min(found[at], float(line.usd_per_gpu_h))
+    return found
+
+
+def _kept(prepared: Prepared, plan: BlockPlan) -> bool:
+    """The limits on a workload's day are."""
+    problem = prepared.problem
+    work = prepared.works[prepared.blocks[plan.number][0]]
+    rows = [row for row in problem.day_rows(work.name) if row.each]
+    if not rows:
+        return True
+    periods = [PeriodChoice() for _ in range(prepared.periods)]
+    for (period, number, index), count in plan.counts.items():
+        place = work.pools[number].places[index]
+        periods[period].counts[work.pools[number].options[place.option].id, place.site] = count
+    usage = DayUsage(problem, periods)
+    return not any(usage.breaks(row) for row in rows)
+
+
+def _taken(pricer: Pricer, columns: Columns, prices: Floats, seed: int) -> tuple[Plan, float] | None:
+    """One day of every workload, and the purchases."""
+    prepared, model = columns.prepared, Model()
+    found = pricer.writer.write(model, range(prepared.periods))
+    terms: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    chosen: list[list[tuple[int, int]]] = []
+    for number, uses in enumerate(columns.uses):
+        order = np.argsort(columns.costs(number, prices), kind="stable")[:_KEPT]
+        mine = [(int(index), model.column(0, 1, whole=True)) for index in order]
+        model.row([(column, 1.0) for _, column in mine], 1.0, 1.0)
+        for index, column in mine:
+            for resource, amount in uses[index].items():
+                terms[resource].append((column, amount))
+        chosen.append(mine)
+    balance(model, sorted(terms.items()), found)
+    answer = solve(model, time_limit_s=_TAKING_S, gap=_GAP, seed=seed, options={"mip_max_nodes": _NODES})
+    if answer.columns is None:
+        return None
+    values = answer.columns
+    blocks = tuple(
+        columns.plans[number][next(index for index, column in mine if values[column] > 0.5)]
+        for number, mine in enumerate(chosen)
+    )
+    units = {key: round(float(values[column])) for key, column in found.units.items()}
+    return Plan(blocks, {key: count for key, count in units.items() if count}), answer.value
+
+
+def widths(day: SimpleDay, most: Sequence[int]) -> list[list[Places]]:
+    """Parts of the whole model to be searched one after the other, without those that add nothing."""
+    found: list[list[Places]] = []
+    for width in most:
+        places = day.layouts(width)
+        if not found or places != found[-1]:
+            found.append(places)
+    return found
