@@ -42,6 +42,10 @@ class InputError(PlannerError):
         self.faults: tuple[Fault, ...] = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Fault, ...]]]:
+        """What another process makes it from."""
+        return InputError, (self.faults,)
+
 
 class CannotExpressError(PlannerError):
     """An honest no: what a plan asks for cannot be said in the words of another program."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from planner.replay.pool import PoolPlan
 from planner.replay.requests import Requests
-from planner.replay.simulation import RunPlan, ServicePlan
+from planner.replay.run_plan import RunPlan, ServicePlan
 from planner.replay.step_times import StepTimes, step_times
 from planner.replay.worker import ENDLESS, Worker
 

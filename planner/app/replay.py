@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from planner.app.explain_plan import session_of
@@ -22,13 +22,19 @@ from planner.planning.replaying.answer import (
     predicted_document,
     workload_document,
 )
-from planner.planning.replaying.service import Service, busiest_period, service_of
+from planner.planning.replaying.hours import HOUR_S, hour_documents, hours_of
+from planner.planning.replaying.pools import EngineAsked
+from planner.planning.replaying.scaling import ScalersAsked, perfect, row, scaled
+from planner.planning.replaying.service import Service, service_of
+from planner.planning.replaying.timeline import timeline
 from planner.planning.replaying.traffic import Arriving, refuse_thinned
 from planner.planning.replaying.verdict import reasons, smallest_change
 from planner.planning.run import Run
-from planner.replay.simulation import Failure
+from planner.replay.run_plan import Failure
+from planner.schema.catalog import Storage
+from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan
-from planner.schema.replay import LimitReplayed, Replay, SmallestChange
+from planner.schema.replay import LimitReplayed, Replay, ScalingReplayed, SmallestChange
 from planner.schema.routing import RoutingPolicy
 from planner.schema.traces import TraceColumns, TraceLengths, TraceNamed
 
@@ -51,6 +57,8 @@ class Asked:
 
     trace: Path | None = None
     columns: TraceColumns | None = None
+    read: TraceLengths | None = field(default=None, repr=False)
+    """The trace where it was read before."""
     rate_rps: float | None = None
     """Mean rate: of the trace, or of all workloads that are asked about; None: as recorded, as planned."""
     duration_s: float | None = None
@@ -60,6 +68,16 @@ class Asked:
     failures: tuple[tuple[str, float], ...] = ()
     workload: str | None = None
     confidence: float | None = None
+    engine: EngineAsked = field(default_factory=EngineAsked)
+    adapter_skew: float | None = None
+    """The n-th LoRA adapter is asked for in proportion to ``n^-skew``; None: never more than have a slot."""
+    hours: tuple[int, int] | None = None
+    """From one hour of the plan up to another one (-1: its last); None: the busiest alone."""
+    scaling: bool = False
+    """Hold the plan's schedule against autoscalers and the perfect one."""
+    scalers: ScalersAsked = field(default_factory=ScalersAsked)
+    storage: str | None = None
+    """Where starting replicas load from; None: as planned."""
     change: bool = True
     """Look for the smallest change that holds where the plan breaks."""
 
@@ -91,16 +109,18 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
     Raises:
         InputError: as for `replay`.
     """
-    period = busiest_period(plan)
-    services = _services(plan, session, where, asked, period)
+    hours = hours_of(plan, asked.hours, WHERE, "--hours")
+    services = _services(plan, session, where, asked, hours)
     _check_failures(asked, services)
     trace = _trace(asked)
-    questions = [_question(service, session, asked, trace) for service in services]
+    questions = [_question(service, session, asked, trace, hours) for service in services]
     answers = [answered(question, run.progress) for question in questions]
     found = [limit for answer in answers for limit in limits(answer)]
     breaks = any(not limit.holds for limit in found)
     prices = {pool.id: pool.usd_per_hour / max(pool.replicas, 1) for pool in plan.pools}
-    change = _change(answers, prices, run) if breaks and asked.change else None
+    change = _change(answers, prices, run) if breaks and asked.change and len(hours) == 1 else None
+    scaling = _scaling(answers, asked, run) if asked.scaling else ()
+    by_hour = hour_documents(plan, answers, found)
     margins = [1.0 - limit.replayed_s / limit.limit_s for limit in found]
     longest = max(questions, key=lambda one: one.arriving.duration_s).arriving
     return Replay(
@@ -119,15 +139,40 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
         warm_up_s=0.0 if trace is not None and trace.arrival_s is not None else longest.warm_up_s,
         confidence=services[0].case.confidence if asked.confidence is None else asked.confidence,
         trace=None if asked.trace is None else str(asked.trace),
-        period=period,
+        period=hours[0] if len(hours) == 1 else None,
+        hours=by_hour,
+        gpu_hours=sum(hour.gpus for hour in by_hour) if by_hour else None,
+        timeline=timeline(answers),
+        scaling=scaling,
         failures=tuple(f"{name} at {at_s:g} s" for name, at_s in asked.failures),
         iterations=sum(run_.steps for answer in answers for run_ in answer.runs),
         warnings=_warnings(services, trace),
     )
 
 
+def _scaling(answers: Sequence[Answered], asked: Asked, run: Run) -> tuple[ScalingReplayed, ...]:
+    """The plan's schedule, two autoscalers and the perfect one, over the same requests."""
+    questions = [answer.question for answer in answers]
+    rows = [row("schedule", answers)]
+    for how in ("reactive", "predictive"):
+        rows.append(row(how, [scaled(one, how, asked.scalers, run.progress) for one in questions]))
+    rows.append(row("perfect", [perfect(one, run.progress) for one in questions]))
+    return tuple(rows)
+
+
+def _storage(asked: Asked, catalog: Catalog) -> Storage | None:
+    if asked.storage is None:
+        return None
+    found = catalog.storage(asked.storage)
+    if found is None:
+        names = catalog.names("storage")
+        expected = f"one of {', '.join(names)}"
+        raise input_error(WHERE, "--storage", f'"{asked.storage}"', expected, nearest(asked.storage, names))
+    return found
+
+
 def _services(
-    plan: Plan, session: LoadedProblem, where: str, asked: Asked, period: int | None
+    plan: Plan, session: LoadedProblem, where: str, asked: Asked, hours: tuple[int | None, ...]
 ) -> list[Service]:
     names = list(dict.fromkeys(pool.workload for pool in plan.pools))
     if asked.workload is not None and asked.workload not in names:
@@ -138,16 +183,17 @@ def _services(
         expected = f"--workload with the one that it is for: {', '.join(names)}"
         raise input_error(WHERE, flag, f"it for a plan of {len(names)} workloads", expected)
     wanted = names if asked.workload is None else [asked.workload]
-    services = []
+    services, storage = [], _storage(asked, session.study.catalog)
     for workload in session.stated.workloads:
         if workload.name in wanted:
             service = service_of(
                 workload, plan, session.stated, session.study, where=where, confidence=asked.confidence,
-                router=asked.router, period=period,
+                router=asked.router, hours=hours, engine=asked.engine,
+                storage=storage,
             )  # fmt: skip
             services += [] if service is None else [service]
     if not services:
-        found = "no replica of these workloads in the busiest hour"
+        found = "no replica of these workloads in the hours that are replayed"
         raise input_error(where, "pools", found, "a workload that the fleet serves then")
     return services
 
@@ -163,27 +209,45 @@ def _check_failures(asked: Asked, services: Sequence[Service]) -> None:
 def _trace(asked: Asked) -> TraceLengths | None:
     if asked.trace is None:
         return None
+    if asked.read is not None:
+        return refuse_thinned(asked.read, str(asked.trace))
     return refuse_thinned(read_trace(asked.trace, asked.columns, keeps_blocks=True), str(asked.trace))
 
 
-def _question(service: Service, session: LoadedProblem, asked: Asked, trace: TraceLengths | None) -> Question:
+def _question(
+    service: Service,
+    session: LoadedProblem,
+    asked: Asked,
+    trace: TraceLengths | None,
+    hours: tuple[int | None, ...],
+) -> Question:
     rate = service.rate_rps if asked.rate_rps is None else asked.rate_rps
+    several = tuple(hour for hour in hours if hour is not None) if len(hours) > 1 else ()
     own = service.case.workload.demand.trace
     if trace is None and own is not None and asked.rate_rps is None and not session.stated.workers:
         trace = _own_trace(own, session)
     timed = trace is not None and trace.arrival_s is not None
-    duration = asked.duration_s
+    duration = HOUR_S * len(several) if several else asked.duration_s
     if duration is None:
         duration = math.inf if timed else min(max(_REQUESTS / max(rate, 1e-9), _SHORTEST_S), _LONGEST_S)
     if not timed and rate * duration > _MOST_REQUESTS:
         found = f"{rate * duration:,.0f} requests of {service.workload}"
-        raise input_error(WHERE, "--duration", found, f"at most {_MOST_REQUESTS:,} requests of a workload")
+        expected = f"at most {_MOST_REQUESTS:,} requests of a workload"
+        raise input_error(WHERE, "--hours" if several else "--duration", found, expected)
     warm_up = 0.0 if timed else max(_WARM_UP * duration, _WARM_UP_S)
     burstiness = service.case.traffic.arrival_scv_ratio
-    arriving = Arriving(rate, burstiness, warm_up, duration, trace, asked.rate_rps if timed else None)
+    if several:
+        warm_up = 0.0 if timed else _WARM_UP_S
+    hourly = tuple(one * rate / (service.rate_rps or 1.0) for one in service.rates_rps) if several else ()
+    stretched = asked.rate_rps if timed else None
+    arriving = Arriving(rate, burstiness, warm_up, duration, trace, stretched, asked.adapter_skew, hourly)
     mine = {pool.id for pool in service.pools}
     failures = tuple(Failure(name, at_s) for name, at_s in asked.failures if name in mine)
-    return Question(service, arriving, 1 if _certain(service, timed) else asked.seeds, asked.seed, failures)
+    seeds = 1 if _certain(service, timed) else asked.seeds
+    if asked.scalers.cold_start_s is not None:
+        start_s = asked.scalers.cold_start_s
+        service = replace(service, plan=service.plan.each(lambda pool: replace(pool, start_s=start_s)))
+    return Question(service, arriving, seeds, asked.seed, failures, several)
 
 
 def _own_trace(own: TraceNamed, session: LoadedProblem) -> TraceLengths | None:

@@ -56,22 +56,35 @@ def sweep_of(
         InputError: more than `MOST_ROWS` combinations, and as for `what_if`.
         StoppedError: the time ended before the first of them was planned.
     """
+    points = combinations(session, axes)
+    number = len(points)
+    rows: list[SweepRow] = []
+    try:
+        for point, changed in points:
+            plan = planned(changed, run.part(number - len(rows)))
+            rows.append(SweepRow(set=point, plan=plan))
+    except StoppedError:
+        if not rows:
+            raise
+    return Sweep(rows=tuple(rows), complete=len(rows) == number)
+
+
+def combinations(
+    session: LoadedProblem, axes: Mapping[str, Sequence[Any]]
+) -> list[tuple[dict[str, Any], LoadedProblem]]:
+    """Every combination of values with its problem, all of them checked.
+
+    Raises:
+        InputError: more than `MOST_ROWS` combinations, and as for `what_if`.
+    """
     number = 1
     for values in axes.values():
         number *= len(values)
     if number > MOST_ROWS:
         raise input_error("--sweep", "", f"{number} combinations", f"at most {MOST_ROWS}")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    sessions = [session.changed(point, "--sweep") for point in points]
-    rows: list[SweepRow] = []
-    try:
-        for point, changed in zip(points, sessions, strict=True):
-            plan = planned(changed, run.part(number - len(rows)))
-            rows.append(SweepRow(set={path: _plain(value) for path, value in point.items()}, plan=plan))
-    except StoppedError:
-        if not rows:
-            raise
-    return Sweep(rows=tuple(rows), complete=len(rows) == number)
+    plain = [{path: _plain(value) for path, value in point.items()} for point in points]
+    return list(zip(plain, (session.changed(point, "--sweep") for point in points), strict=True))
 
 
 def _plain(value: Any) -> Any:

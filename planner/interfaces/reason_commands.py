@@ -12,6 +12,7 @@ from planner.interfaces import faults
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message
 from planner.interfaces.picture import Picture, SvgFile
+from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_of
 from planner.interfaces.time_limit import within
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ def whatif(
             help="Values to try one after the other; several sweeps combine. May repeat.",
         ),
     ] = None,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
+    results: Results = None,
     svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
@@ -98,6 +102,10 @@ def whatif(
 ) -> None:
     """Show what a change of the problem does to the plan."""
     checks = Checks("planner whatif")
+    many = any(value is not None for value in (processes, scheduler, results))
+    if many and not sweep:
+        checks.refuse("--processes", "it without --sweep", "several questions: --sweep PATH=v1,v2")
+    spread = spread_of(checks, processes, scheduler, results) if many else None
     changes, axes = pairs(checks, "--set", set_), pairs(checks, "--sweep", sweep)
     if not changes and not axes:
         checks.refuse("--set", "nothing", "--set PATH=VALUE or --sweep PATH=v1,v2")
@@ -113,11 +121,14 @@ def whatif(
 
     read = {path: read_value(text) for path, text in changes.items()}
     lists = {path: read_list(text) for path, text in axes.items()}
+    from planner.app.many import sweep as swept
+
     with Progress() as progress, within(asked["time_limit_s"]):
         run = run_of(asked, progress)
         session = session_of(problem, overlays)
         if lists:
-            rows = session.changed(read).sweep(lists, run=run) if read else session.sweep(lists, run=run)
+            base = session.changed(read) if read else session
+            rows = base.sweep(lists, run=run) if spread is None else swept(base, lists, run, spread)
             answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: whatif_text.rows(rows))
             picture.draw(lambda pictures: pictures.of_sweep(rows))
             raise Exit(exit_of([row.plan for row in rows.rows]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Exit, Option
+from typer import Argument, Exit, Option
 
 from planner.interfaces import faults
 from planner.interfaces.observed_sources import long_duration
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress
-from planner.interfaces.reason_commands import PlanFile
+from planner.interfaces.picture import Picture, SvgFile
+from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_of
 from planner.interfaces.trace_command import EXAMPLE, parsed_columns
 
 if TYPE_CHECKING:
@@ -22,10 +23,17 @@ _MOST_SEEDS = 1_000
 
 
 def replay(
-    plan: PlanFile,
+    plan: Annotated[
+        list[Path],
+        Argument(metavar="PLAN", help='Plan document of "planner plan --out", or several.'),
+    ],
     trace: Annotated[
-        Path | None,
-        Option("--trace", metavar="FILE", help="Recorded requests to replay; default: the plan's own peak."),
+        list[Path] | None,
+        Option(
+            "--trace",
+            metavar="FILE",
+            help="Recorded requests to replay; default: the plan's own peak. May repeat.",
+        ),
     ] = None,
     columns: Annotated[
         str | None,
@@ -38,6 +46,14 @@ def replay(
     duration: Annotated[
         str | None, Option("--duration", metavar="S", help="Length of the period, after the warm-up.")
     ] = None,
+    hours: Annotated[
+        str | None,
+        Option(
+            "--hours",
+            metavar="H|H-H|all",
+            help="Of a plan over hours: one, several in a row (7-12), or all; default: the busiest.",
+        ),
+    ] = None,
     seeds: Annotated[
         str, Option("--seeds", metavar="N", help="Independent runs, for the interval of every number.")
     ] = "3",
@@ -45,6 +61,52 @@ def replay(
     router: Annotated[
         str | None,
         Option("--router", metavar="POLICY", help="Another router than the plan's in front of every pool."),
+    ] = None,
+    batching: Annotated[
+        str | None,
+        Option(
+            "--batching",
+            metavar="POLICY",
+            help="How engines schedule: fcfs, prefill-first, decode-first or slo-aware; default: as they do.",
+        ),
+    ] = None,
+    preemption: Annotated[
+        str,
+        Option("--preemption", metavar="HOW", help="Of what outgrows the KV cache: recompute, or swap."),
+    ] = "recompute",
+    eviction: Annotated[
+        str, Option("--eviction", metavar="HOW", help="Of prefix blocks: lru, or lfu (least often used).")
+    ] = "lru",
+    adapter_skew: Annotated[
+        str | None,
+        Option(
+            "--adapter-skew",
+            metavar="S",
+            help="Page LoRA adapters, the n-th asked for in proportion to n^-S; 0: all alike.",
+        ),
+    ] = None,
+    scaling: Annotated[
+        bool,
+        Option("--scaling", help="Hold the plan's schedule against autoscalers and the least that would do."),
+    ] = False,
+    target: Annotated[
+        str | None,
+        Option(
+            "--target",
+            metavar="P",
+            help="Of autoscalers: a replica's rate over its planned capacity; default: as at the peak.",
+        ),
+    ] = None,
+    min_replicas: Annotated[
+        str, Option("--min-replicas", metavar="N", help="Of every pool, that autoscalers keep warm.")
+    ] = "1",
+    cold_start: Annotated[
+        str | None,
+        Option("--cold-start", metavar="S", help="What a replica takes to start; default: as planned."),
+    ] = None,
+    storage: Annotated[
+        str | None,
+        Option("--storage", metavar="ID", help="Where starting replicas load from; default: as planned."),
     ] = None,
     fail: Annotated[
         list[str] | None,
@@ -69,33 +131,65 @@ def replay(
     no_change: Annotated[
         bool, Option("--no-change", help="Do not look for the smallest change that holds.")
     ] = False,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
+    results: Results = None,
+    svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     catalog: Overlays = None,
 ) -> None:
     """Replay a plan request by request, step by step: does it keep its limits, and where not, why."""
+    from planner.schema.replay import EVICTIONS, PREEMPTIONS, SCHEDULERS
+
     checks = Checks(COMMAND)
     named = None if columns is None else parsed_columns(checks, columns)
     if columns is not None and trace is None:
         checks.refuse("--columns", f'"{columns}"', "it with --trace")
     rate_rps = checks.positive("--rate", rate, "requests per second")
     duration_s = checks.seconds("--duration", long_duration(duration))
+    span = _hours(checks, hours)
+    if hours is not None and duration is not None and span is not None and span[1] - span[0] != 1:
+        checks.refuse("--duration", f'"{duration}"', "it without several --hours, which say how long")
     runs = checks.whole("--seeds", seeds, high=_MOST_SEEDS)
     first = checks.whole("--seed", seed, low=0, high=MAX_SEED)
     policy = _router(checks, router)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
-    share = _confidence(checks, confidence)
+    share = _share(checks, "--confidence", confidence, 0.01, 0.99)
+    aim = _share(checks, "--target", target, 0.01, 1.0)
+    warm = checks.whole("--min-replicas", min_replicas, high=10_000)
+    start_s = checks.seconds("--cold-start", long_duration(cold_start))
+    policy_of_steps = None if batching is None else checks.word("--batching", batching, SCHEDULERS)
+    preempts = checks.word("--preemption", preemption, PREEMPTIONS)
+    evicts = checks.word("--eviction", eviction, EVICTIONS)
+    even = adapter_skew == "0"
+    skew = 0.0 if even else checks.positive("--adapter-skew", adapter_skew, "the exponent (or 0)")
     overlays = checks.folders("--catalog", catalog)
+    given = any(value is not None for value in (processes, scheduler, results))
+    spread = spread_of(checks, processes, scheduler, results) if given else None
+    traces = trace or []
+    several = len(plan) > 1 or len(traces) > 1
+    if several and svg is not None:
+        checks.refuse("--svg", f'"{svg}"', "it for one plan on one trace")
     checks.done()
+    picture = Picture(COMMAND, svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.app import replay as replay_case
-    from planner.report import json_document, replay_text
+    from planner.planning.replaying.pools import EngineAsked
+    from planner.planning.replaying.scaling import ScalersAsked
+    from planner.report import json_document, replay_pictures, replay_text
 
     asked = replay_case.Asked(
-        trace=trace,
+        trace=traces[0] if traces else None,
         columns=named,
         rate_rps=rate_rps,
         duration_s=duration_s,
+        hours=span,
+        engine=EngineAsked(policy_of_steps, preempts, evicts),
+        adapter_skew=skew,
+        scaling=scaling,
+        scalers=ScalersAsked(aim, warm, start_s),
+        storage=storage,
         seeds=runs,
         seed=first,
         router=policy,
@@ -104,12 +198,23 @@ def replay(
         confidence=share,
         change=not no_change,
     )
+    if several or spread is not None:
+        from planner.app import many
+
+        with Progress() as progress:
+            rows = many.replays(
+                plan, traces, asked, spread or many.Spread(), overlays=overlays, progress=progress
+            )
+        answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: replay_text.rows(rows))
+        broken = any(row.replay.verdict == "breaks" for row in rows.rows)
+        raise Exit(faults.NO if broken else faults.ANSWERED)
     with Progress() as progress:
-        found = replay_case.replay(plan, asked, overlays=overlays, progress=progress)
+        found = replay_case.replay(plan[0], asked, overlays=overlays, progress=progress)
     answer.give(
         lambda: json_document.encode(json_document.of(found)),
         lambda: replay_text.view(found),
     )
+    picture.draw(lambda _: replay_pictures.of_replay(found))
     raise Exit(faults.NO if found.verdict == "breaks" else faults.ANSWERED)
 
 
@@ -117,6 +222,19 @@ def _router(checks: Checks, text: str | None) -> RoutingPolicy | None:
     from planner.schema.routing import POLICIES
 
     return None if text is None else checks.word("--router", text, POLICIES)
+
+
+def _hours(checks: Checks, text: str | None) -> tuple[int, int] | None:
+    """First hour, and the one after the last; -1 for the end of the plan."""
+    if text is None:
+        return None
+    if text == "all":
+        return 0, -1
+    first, mark, last = text.partition("-")
+    if not first.isdecimal() or (mark and not last.isdecimal()):
+        checks.refuse("--hours", f'"{text}"', 'an hour from 0, several such as "7-12", or "all"')
+        return None
+    return int(first), int(last) if mark else int(first) + 1
 
 
 def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
@@ -127,14 +245,14 @@ def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
     return (pool, at_s) if mark and pool and at_s is not None else None
 
 
-def _confidence(checks: Checks, text: str | None) -> float | None:
-    told = checks.fraction("--confidence", text)
+def _share(checks: Checks, flag: str, text: str | None, low: float, high: float) -> float | None:
+    told = checks.fraction(flag, text)
     if told is None:
         return None
     from planner import units
 
     value = float(units.parse(told, units.FRACTION))
-    if not 0.01 <= value <= 0.99:
-        checks.refuse("--confidence", f'"{text}"', "a share from 1 % to 99 %")
+    if not low <= value <= high:
+        checks.refuse(flag, f'"{text}"', f"a share from {low:.0%} to {high:.0%}".replace("%", " %"))
         return None
     return value

@@ -103,8 +103,12 @@ def image_encoder_s(item: Configuration, traffic: Traffic) -> float:
 
 def cold_start_seconds(item: Configuration, account: MemoryAccount, index: int, storage: Storage) -> float:
     """From an empty server to the first token, by storage path."""
+    return start_seconds(item, float(account.weights_bytes[index]), storage)
+
+
+def start_seconds(item: Configuration, weights: float, storage: Storage) -> float:
+    """The same for weights of so many bytes on each GPU."""
     host_link = item.accelerator.host.pcie_one_way
-    weights = float(account.weights_bytes[index])
     link = float(host_link) if host_link is not None else float(storage.read)
     loading = load_s(weights * min(item.gpus, item.node_gpus), float(storage.read), weights, link)
     startup = item.engine.startup

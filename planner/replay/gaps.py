@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +19,17 @@ class Gaps:
     bins: dict[int, float] = field(default_factory=dict)
     number: float = 0.0
     total_s: float = 0.0
+
+    @classmethod
+    def of(cls, parts: Iterable[Gaps]) -> Gaps:
+        """Those of all parts together."""
+        whole = cls()
+        for part in parts:
+            whole.number += part.number
+            whole.total_s += part.total_s
+            for key, number in part.bins.items():
+                whole.bins[key] = whole.bins.get(key, 0.0) + number
+        return whole
 
     def add(self, gap_s: float, number: float) -> None:
         """So many gaps of one length."""

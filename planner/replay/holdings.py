@@ -16,7 +16,8 @@ class Holdings:
 
     __slots__ = (
         "begins_s", "begun", "cache", "ends", "held", "joined", "left", "only_prompts", "preemptions",
-        "prefilling", "queue", "reserved", "room", "run", "step", "taken", "waiting", "worker",
+        "prefilling", "queue", "reserved", "room", "run", "stall_s", "step", "swaps", "taken", "waiting",
+        "worker",
     )  # fmt: skip
 
     def __init__(
@@ -51,8 +52,10 @@ class Holdings:
         self.room = worker.kv.room_bytes * (1.0 + 1e-12)
         self.begins_s = 0.0
         """When what is in progress began."""
-        self.preemptions = 0
-        self.cache = PrefixBlocks() if run.requests.blocks is not None else None
+        self.preemptions = self.swaps = 0
+        self.stall_s = 0.0
+        """Time on the host's link before the next step."""
+        self.cache = PrefixBlocks(worker.eviction) if run.requests.blocks is not None else None
         """Blocks of prompts that may be found again, in what running requests leave of the room."""
 
     def used_bytes(self, more_steps: int = 0) -> float:
@@ -76,7 +79,9 @@ class Holdings:
     def most_bytes(self, more_steps: int) -> float:
         """The same, at most: every last block just begun."""
         kv, n = self.worker.kv, len(self.ends)
-        tokens = self.held + n * (more_steps * self.worker.tokens_per_step + kv.block_tokens - 1.0)
+        each = self.worker.tokens_per_step
+        last = kv.block_tokens - 1.0 if each == 1.0 else kv.block_tokens
+        tokens = self.held + n * (more_steps * each + last)
         return self.reserved + n * kv.fixed_bytes + tokens / kv.block_tokens * kv.block_bytes
 
     def fitting(self, steps: int) -> int:
@@ -98,11 +103,11 @@ class Holdings:
             self.preempt()
             if not self.ends:
                 return 0
-            steps = self.ends[0][0] - self.step if steps > 1 else 1
+            steps = self.ends[0][0] - self.step if steps > 1 else steps
         return steps
 
     def preempt(self) -> None:
-        """The request that was admitted last is set back; its KV is computed again."""
+        """The request that was admitted last is set back; its KV is computed again, or kept by the host."""
         self.preemptions += 1
         if self.prefilling:
             index = self.prefilling.pop()
@@ -123,6 +128,10 @@ class Holdings:
         if written > 0:
             run.written[index] = min(written, run.requests.answer[index] - 1)
             run.stalled_s[index] = self.begins_s
+            if self.worker.swap_bytes_per_s:
+                run.swapped[index] = round(context + grown)
+                self.stall_s += self.worker.kv.bytes_of(context + grown) / self.worker.swap_bytes_per_s
+                self.swaps += 1
         if index in self.joined:
             self.joined.remove(index)
         self.waiting.appendleft(index)
@@ -174,15 +183,20 @@ class Holdings:
         free = max(kv.room_bytes - self.most_bytes(0), 0.0)
         return free / (kv.block_bytes * tokens / kv.block_tokens)
 
+    def forget(self) -> None:
+        """The prefix cache is lost."""
+        if self.cache is not None:
+            self.cache.clear()
+
     def dropped(self) -> list[int]:
         """Every request that was here, with nothing of what it had written."""
         lost = [*self.begun, *self.prefilling, *self.waiting]
         for index in lost:
             self.run.written.pop(index, None)
+            self.run.swapped.pop(index, None)
             self.run.stalled_s.pop(index, None)
             self.run.handed.discard(index)
-        if self.cache is not None:
-            self.cache.clear()
+        self.forget()
         self.waiting.clear()
         self.prefilling, self.joined = [], []
         self.left, self.taken, self.begun = {}, {}, {}

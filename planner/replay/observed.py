@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.replay.gaps import Gaps
 from planner.replay.pool import Pool
-from planner.replay.simulation import RunPlan, RunResult
+from planner.replay.run_plan import RunPlan
+from planner.replay.simulation import RunResult
 
 FloatArray = NDArray[np.float64]
 
@@ -33,6 +36,16 @@ class PoolUse:
     """Mean share of the cache in use."""
     kv_peak: float
     preemptions: int
+    swaps: int = 0
+    adapter_loads: int = 0
+    paid: tuple[float, ...] = ()
+    """Replicas by part of the period, with those that start or drain …"""
+    busy_by_part: tuple[float, ...] = ()
+    """… shares of their time in which a step ran …"""
+    decoding: tuple[float, ...] = ()
+    """… mean numbers decoding in one …"""
+    kv_by_part: tuple[float, ...] = ()
+    """… and mean shares of the cache in use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +70,12 @@ class Observed:
     hit_ratio: float
     pools: Mapping[str, PoolUse]
     steps: int
+    tpot_s: FloatArray
+    """NaN where an answer is one token."""
+    first_s: FloatArray
+    """When the first token left the engine, in the time of `arrival_s`."""
+    since_s: float
+    gaps_by_part: tuple[Gaps, ...] = ()
 
     @property
     def requests(self) -> int:
@@ -118,6 +137,10 @@ def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Ob
             for number, pool in enumerate(run.pools)
         },
         steps=run.steps,
+        tpot_s=np.where(many, after / np.maximum(answers - 1, 1), np.nan),
+        first_s=first[kept],
+        since_s=plan.since_s,
+        gaps_by_part=tuple(state.gaps_by_part),
     )
 
 
@@ -147,15 +170,25 @@ def _use(
     pool: Pool, number: int, plan: RunPlan, run: RunResult, kept: NDArray[np.bool_], period_s: float
 ) -> PoolUse:
     served = np.array(run.places if number < len(plan.service.front) else run.receivers)
-    time_s, room = len(pool.replicas) * period_s, pool.plan.worker.kv.room_bytes
+    time_s = max(pool.lives.paid_s(plan.since_s, plan.since_s + period_s), 1e-9)
+    use, room = pool.use, pool.plan.worker.kv.room_bytes
     bounded = math.isfinite(room)
+    edges = np.linspace(plan.since_s, plan.until_s, plan.parts + 1).tolist()
+    paid_s = [pool.lives.paid_s(low, high) for low, high in pairwise(edges)]
+    each = [max(one, 1e-9) for one in paid_s]
     return PoolUse(
         rate_rps=float((kept & (served == number)).sum()) / time_s,
-        busy=min(sum(one.busy_s for one in pool.replicas) / time_s, 1.0),
-        concurrency=sum(one.sequence_s for one in pool.replicas) / time_s,
-        kv_usage=sum(one.kv_area for one in pool.replicas) / time_s / room if bounded else 0.0,
-        kv_peak=max(one.peak_kv for one in pool.replicas) / room if bounded else 0.0,
+        busy=min(sum(use.busy_s) / time_s, 1.0),
+        concurrency=sum(use.sequence_s) / time_s,
+        kv_usage=sum(use.kv_byte_s) / time_s / room if bounded else 0.0,
+        kv_peak=max((one.peak_kv for one in pool.replicas), default=0.0) / room if bounded else 0.0,
         preemptions=sum(one.preemptions for one in pool.replicas),
+        swaps=sum(one.swaps for one in pool.replicas),
+        adapter_loads=sum(one.adapter_loads for one in pool.replicas),
+        paid=tuple(one / (edges[1] - edges[0] or 1.0) for one in paid_s),
+        busy_by_part=tuple(min(a / b, 1.0) for a, b in zip(use.busy_s, each, strict=True)),
+        decoding=tuple(a / b for a, b in zip(use.sequence_s, each, strict=True)),
+        kv_by_part=tuple(a / b / room if bounded else 0.0 for a, b in zip(use.kv_byte_s, each, strict=True)),
     )
 
 

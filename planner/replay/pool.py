@@ -1,4 +1,4 @@
-"""A pool: equal replicas behind one router."""
+"""A pool: replicas of one kind behind one router, which may come and go."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections import deque
 from dataclasses import dataclass
 from random import Random
 
+from planner.replay.autoscaler import Autoscaler, Watch
+from planner.replay.lives import DRAINS, OFF, SERVES, STARTS, Lives
 from planner.replay.replica import IDLE, Replica
 from planner.replay.routers import GONE, router
 from planner.replay.run_state import RunState
+from planner.replay.use_over_time import UseOverTime
 from planner.replay.worker import Worker
 from planner.schema.routing import RoutingPolicy
 
@@ -17,12 +20,23 @@ AFFINITY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """From a moment on a pool has so many replicas, and these shares of what comes."""
+
+    at_s: float
+    replicas: int
+    classes: tuple[tuple[str, float], ...] = ()
+    """Share of each class of requests; empty: of all requests `PoolPlan.share`."""
+
+
+@dataclass(frozen=True, slots=True)
 class PoolPlan:
-    """Equal replicas of a workload in one role."""
+    """Replicas of a workload in one role."""
 
     id: str
     worker: Worker
     replicas: int
+    """At the start."""
     policy: RoutingPolicy
     overhead_s: float = 0.0
     """In front of the engine, before any step."""
@@ -39,6 +53,11 @@ class PoolPlan:
     """… and before its first byte."""
     links: int = 1
     """Hand-overs that its links carry side by side: one an attention rank."""
+    turns: tuple[Turn, ...] = ()
+    """Changes by schedule, in the order of time: what is more begins to start `start_s` ahead, what is less
+    takes no request from then on and ends what it has."""
+    autoscaler: Autoscaler | None = None
+    """In place of turns."""
 
 
 class Pool:
@@ -54,29 +73,110 @@ class Pool:
         starts_answers: bool = False,
     ) -> None:
         """Empty replicas; see `Replica`."""
-        self.plan = plan
+        self.plan, self.run = plan, run
         self.queue: deque[int] | None = deque() if plan.policy == "shared-queue" else None
-        self.replicas = [
-            Replica(
-                plan.worker,
-                run,
-                only_prompts=only_prompts,
-                starts_answers=starts_answers,
-                queue=self.queue,
-            )
-            for _ in range(plan.replicas)
-        ]
-        self.loads = [0] * plan.replicas
-        """Requests in each; `GONE` where it takes none."""
-        self.links_s = [0.0] * plan.replicas
+        self.use = UseOverTime(run.parts)
+        self._only_prompts, self._starts_answers = only_prompts, starts_answers
+        self.replicas: list[Replica] = []
+        self.loads: list[int] = []
+        """Requests in each; `GONE` and more where it takes none."""
+        self.links_s: list[float] = []
         """When the links of each are free."""
+        self.lives = Lives()
+        self.watch = None if plan.autoscaler is None else Watch(plan.autoscaler, plan.start_s)
+        self.arrived = 0
+        """Requests that have come to it."""
+        self.shares = dict(plan.classes)
+        for _ in range(plan.replicas):
+            self._add(0.0, 0.0)
         self._choose = router(plan.policy, random)
         self._by_blocks = run.requests.blocks if plan.policy == "cache-aware" else None
+
+    def _add(self, now_s: float, ready_s: float) -> int:
+        """A replica on a server that is paid from now on."""
+        made = Replica(
+            self.plan.worker,
+            self.run,
+            only_prompts=self._only_prompts,
+            starts_answers=self._starts_answers,
+            queue=self.queue,
+            use=self.use,
+        )
+        self.replicas.append(made)
+        self.links_s.append(0.0)
+        self.loads.append(0 if ready_s <= now_s else GONE)
+        return self.lives.add(now_s, ready_s)
 
     @property
     def works(self) -> bool:
         """Some replica takes requests."""
-        return min(self.loads) < GONE
+        return min(self.loads, default=GONE) < GONE
+
+    # -- replicas that come and go -------------------------------------------------------------------------
+
+    def grow(self, number: int, now_s: float) -> list[int]:
+        """So many more: those that drain stay, the others start; the places of the latter."""
+        for place in self.lives.at(DRAINS)[:number]:
+            self.loads[place] -= GONE
+            self.replicas[place].queue = self.queue
+            self.lives.state[place] = SERVES
+            number -= 1
+        started = []
+        for _ in range(number):
+            ready_s = now_s + self.plan.start_s
+            free = self.lives.free()
+            if free is None:
+                started.append(self._add(now_s, ready_s))
+            else:
+                self.lives.starts(free, now_s, ready_s)
+                started.append(free)
+        return started
+
+    def ready(self, place: int, now_s: float) -> bool:
+        """A replica has started; False: it was given up before, and this is stale."""
+        if self.lives.state[place] != STARTS or self.lives.ready_s[place] != now_s:
+            return False
+        self.lives.state[place] = SERVES
+        self.loads[place] = 0
+        self.replicas[place].queue = self.queue
+        return True
+
+    def shrink(self, number: int, now_s: float) -> None:
+        """So many less: those that start first, then those with the fewest requests, which they end."""
+        for place in reversed(self.lives.at(STARTS)):
+            if not number:
+                return
+            self.lives.ends(place, now_s)
+            number -= 1
+        serving = sorted(self.lives.at(SERVES), key=lambda place: (self.loads[place], -place))
+        for place in serving[:number]:
+            self.loads[place] += GONE
+            self.replicas[place].queue = None
+            self.lives.state[place] = DRAINS
+            self.ended(place, now_s)
+
+    def ended(self, place: int, now_s: float) -> None:
+        """One that drains may have nothing left: its server is given back."""
+        replica = self.replicas[place]
+        if self.lives.state[place] != DRAINS or replica.until_s != IDLE or replica.waiting:
+            return
+        if self.loads[place] > GONE and self.queue is None:
+            return  # a KV cache is on its way to it
+        replica.forget()
+        self.loads[place] = GONE
+        self.lives.ends(place, now_s)
+
+    def fail(self, place: int, now_s: float) -> list[int]:
+        """A replica is lost with what it has, and starts anew on the same server: the requests."""
+        self.loads[place] = GONE
+        self.lives.again(place, now_s + self.plan.start_s)
+        return self.replicas[place].drop_all()
+
+    def lost(self, place: int) -> bool:
+        """What is sent there arrives at nobody."""
+        return self.lives.state[place] in (OFF, STARTS)
+
+    # -- the router ---------------------------------------------------------------------------------------
 
     def chosen(self, index: int) -> int:
         """The replica that the router sends a request to."""

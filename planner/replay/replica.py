@@ -10,19 +10,19 @@ import heapq
 import math
 from collections import deque
 
-from planner.replay.holdings import Holdings
+from planner.replay.admission import Admission
 from planner.replay.run_state import RunState
+from planner.replay.use_over_time import UseOverTime
 from planner.replay.worker import Worker
 
 IDLE = math.inf
 
 
-class Replica(Holdings):
+class Replica(Admission):
     """Requests, cache and the step or steps in progress of one replica; times since the start of the run."""
 
     __slots__ = (
-        "busy_s", "chunks", "delay_s", "kv_area", "peak_kv", "sequence_s", "starts_answers", "steps",
-        "steps_run", "until_s", "version",
+        "chunks", "delay_s", "peak_kv", "steps", "steps_run", "until_s", "use", "version",
     )  # fmt: skip
 
     def __init__(
@@ -33,6 +33,7 @@ class Replica(Holdings):
         only_prompts: bool = False,
         starts_answers: bool = False,
         queue: deque[int] | None = None,
+        use: UseOverTime | None = None,
     ) -> None:
         """An empty replica.
 
@@ -42,6 +43,7 @@ class Replica(Holdings):
             only_prompts: it computes prompts for other replicas.
             starts_answers: the first token of what is handed to it comes from here.
             queue: shared by all replicas of the pool; None: each has its own.
+            use: where its steps are counted; None: apart.
         """
         super().__init__(worker, run, only_prompts=only_prompts, queue=queue)
         self.starts_answers = starts_answers
@@ -51,7 +53,8 @@ class Replica(Holdings):
         self.until_s, self.version = IDLE, 0
         self.delay_s = 0.0
         """Steps with prompts alone since the last token of decoding requests."""
-        self.busy_s = self.sequence_s = self.kv_area = self.peak_kv = 0.0
+        self.use = UseOverTime(run.parts) if use is None else use
+        self.peak_kv = 0.0
         self.steps_run = 0
 
     # -- arrivals -----------------------------------------------------------------------------------------
@@ -106,6 +109,7 @@ class Replica(Holdings):
 
     def begin(self, now_s: float) -> None:
         """Start what comes next: a step with prompts, steps up to the next end of an answer, or nothing."""
+        self.now_s = now_s
         if self.queue or self.waiting:
             self._admit()
             self.make_room()
@@ -113,8 +117,9 @@ class Replica(Holdings):
         self.version += 1
         self.chunks = []
         if self.prefilling:
-            if self.ends and not self.worker.prompts_apart:
-                self.fitting(1)
+            if self.ends:
+                # Apart, nothing grows in the step; but a prompt that ended has a token more than its room.
+                self.fitting(0 if self.worker.prompts_apart else 1)
             self._begin_prompts(now_s)
         if not self.chunks:
             if self.ends:
@@ -122,20 +127,35 @@ class Replica(Holdings):
                 self.until_s = now_s + self._decode_s(self.steps)
             else:
                 self.steps, self.until_s = 0, IDLE
+        if self.stall_s and self.until_s != IDLE:
+            self._wait_for_link()
         if self.joined and self.ends and (not self.chunks or not self.worker.prompts_apart):
-            first_s = now_s + self._decode_s(1) if self.steps else self.until_s
+            first_s = self.begins_s + self._decode_s(1) if self.steps else self.until_s
             for index in self.joined:
                 self._first_of_handed(index, first_s)
             self.joined = []
 
+    def _wait_for_link(self) -> None:
+        """KV caches or adapters go over the host's link before the step begins."""
+        stall_s, self.stall_s = self.stall_s, 0.0
+        if self.run.counts(self.begins_s):
+            n = len(self.ends)
+            self.use.add(self.run.part_of(self.begins_s), stall_s, n, min(self.used_bytes(), self.room))
+        self.begins_s += stall_s
+        self.until_s += stall_s
+        if self.ends:
+            self.delay_s += stall_s
+
     def _begin_prompts(self, now_s: float) -> None:
-        """A step with chunks of prompts, first come, first served."""
+        """A step with chunks of prompts, in the order in which they were admitted."""
         worker, left, n = self.worker, self.left, len(self.ends)
         budget = worker.batched_tokens
         if worker.prompts_apart:
             n = 0
         else:
             budget = max(budget - n * worker.verified_tokens, 1)
+            if n and self.prefilling and worker.gap_limit_s < IDLE and self._has_time(now_s):
+                budget = self._calm(n, budget)
         chunks, tokens, seen = self.chunks, 0, 0.0
         prompts, written = self.run.requests.prompt, self.run.written
         for index in self.prefilling:
@@ -153,6 +173,24 @@ class Replica(Holdings):
         decode_s = times.alone_s[n] + times.per_token_s[n] * self.held if n else 0.0
         self.steps = 0
         self.until_s = now_s + decode_s + times.prompts_s(n, tokens, seen)
+
+    def _has_time(self, now_s: float) -> bool:
+        return self.slack_s(self.prefilling[0], now_s) > 0.0
+
+    def _calm(self, n: int, budget: int) -> int:
+        """Prompt tokens with which a step keeps the limit on gaps; a sixteenth of the budget at least."""
+        times, low, high = self.worker.times, max(budget // 16, 1), budget
+        room_s = self.worker.gap_limit_s - times.decode_s(n, self.held)
+        index = self.prefilling[0]
+        before = self.run.requests.prompt[index] - self.left[index]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if times.prompts_s(n, middle, middle * (before + middle / 2.0)) <= room_s:
+                low = middle
+            else:
+                high = middle
+        whole = times.prompts_s(n, budget, budget * (before + budget / 2.0)) <= room_s
+        return budget if whole else low
 
     def finish(self) -> list[int]:
         """End what is in progress: the requests that are done here."""
@@ -190,9 +228,7 @@ class Replica(Holdings):
             self.peak_kv = min(used, kv.room_bytes)
         if self.run.since_s <= self.begins_s <= self.run.until_s:
             took = now_s - self.begins_s
-            self.busy_s += took
-            self.sequence_s += took * n
-            self.kv_area += took * min(used, kv.room_bytes)
+            self.use.add(self.run.part_of(self.begins_s), took, n, min(used, kv.room_bytes))
 
     def _decoded(self, steps: int, now_s: float) -> None:
         n = len(self.ends)
@@ -202,11 +238,12 @@ class Replica(Holdings):
         run = self.run
         if run.since_s <= self.begins_s <= run.until_s:
             mean_s = (now_s - self.begins_s) / steps
+            gaps = run.gaps_by_part[run.part_of(self.begins_s)]
             if self.delay_s:
-                run.gaps.add(self.delay_s + mean_s, n)
+                gaps.add(self.delay_s + mean_s, n)
                 steps -= 1
             if steps:
-                run.gaps.add(mean_s, n * steps)
+                gaps.add(mean_s, n * steps)
         self.delay_s = 0.0
 
     def _ended(self, index: int, now_s: float) -> int:
@@ -235,80 +272,28 @@ class Replica(Holdings):
             written += 1
             stalled = run.stalled_s.pop(index)
             if run.counts(now_s):
-                run.gaps.add(now_s - stalled, 1)
+                run.gaps_by_part[run.part_of(now_s)].add(now_s - stalled, 1)
         else:
             written = 1
             if run.first_s[index] != run.first_s[index]:
                 run.first_s[index] = now_s
         self._decode(index, run.requests.prompt[index] + written, written, now_s, over)
 
-    def _decode(self, index: int, context: int, written: int, now_s: float, over: list[int]) -> None:
-        """Decode a request from now on, unless everything is written."""
-        rest = self.run.requests.answer[index] - written
-        if rest <= 0:
-            self.run.last_s[index] = now_s
-            if self.worker.reserves_answer:
-                self.reserved -= self.taken.pop(index)
-            over.append(index)
-            return
-        each = self.worker.tokens_per_step
-        steps = rest if each == 1.0 else math.ceil(rest / each - 1e-9)
-        heapq.heappush(self.ends, (self.step + steps, index))
-        self.begun[index] = (self.step, float(context))
-        self.held += context
-
-    # -- admission -------------------------------------------------------------------------------
-
-    def _admit(self) -> None:
-        """Requests for which there is room, while the step has tokens left."""
-        budget = self.worker.batched_tokens - len(self.ends) * self.worker.verified_tokens
-        budget -= sum(self.left.values())
-        waiting, run = self.waiting, self.run
-        while True:
-            if waiting:
-                source = waiting
-            elif self.queue:
-                source = self.queue
-            else:
-                return
-            index = source[0]
-            handed = index in run.handed
-            if (budget <= 0 and not handed) or not self.has_room(index):
-                return
-            source.popleft()
-            if handed:
-                self._take_handed(index)
-                continue
-            need = self.need_bytes(index)
-            self.taken[index] = need
-            self.reserved += need
-            left = self.uncached(index) + run.written.get(index, 0)
-            self.left[index] = left
-            self.prefilling.append(index)
-            budget -= left
-
-    def _take_handed(self, index: int) -> None:
-        """A request whose KV has come decodes at once."""
-        run = self.run
-        if self.worker.reserves_answer:
-            need = self.need_bytes(index)
-            self.taken[index] = need
-            self.reserved += need
-        written = 0 if self.starts_answers else 1
-        self._decode(index, run.requests.prompt[index] + written, written, self.until_s, [])
-        self.joined.append(index)
-
     def _first_of_handed(self, index: int, first_s: float) -> None:
         """The first token of this side."""
         run = self.run
-        if self.starts_answers:
+        stalled = run.stalled_s.pop(index, None)
+        if stalled is not None:
+            if run.counts(first_s):
+                run.gaps_by_part[run.part_of(first_s)].add(first_s - stalled, 1)
+        elif self.starts_answers:
             if run.first_s[index] != run.first_s[index]:
                 run.first_s[index] = first_s
         elif run.counts(first_s):
-            run.gaps.add(first_s - run.first_s[index], 1)
+            run.gaps_by_part[run.part_of(first_s)].add(first_s - run.first_s[index], 1)
 
     def drop_all(self) -> list[int]:
         """The replica fails: every request in it, to be sent elsewhere; nothing of them is kept."""
-        self.chunks, self.steps, self.delay_s, self.until_s = [], 0, 0.0, IDLE
+        self.chunks, self.steps, self.delay_s, self.stall_s, self.until_s = [], 0, 0.0, 0.0, IDLE
         self.version += 1
         return self.dropped()

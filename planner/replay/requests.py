@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,25 @@ class Requests:
     blocks: tuple[tuple[int, ...], ...] | None = None
     """Of each prompt the numbers of its blocks: caches find equal leading ones; None: `computed` says it."""
     block_tokens: int = 1
+    adapter: list[int] | None = None
+    """Number of the LoRA adapter of each; None: the base model alone."""
+
+    def only(self, places: Sequence[int]) -> Requests:
+        """Some of them, in their order."""
+
+        def of(values: list[Any]) -> list[Any]:
+            return [values[place] for place in places]
+
+        return Requests(
+            of(self.arrival_s),
+            of(self.prompt),
+            of(self.answer),
+            of(self.computed),
+            None if self.wait_s is None else of(self.wait_s),
+            None if self.blocks is None else tuple(self.blocks[place] for place in places),
+            self.block_tokens,
+            None if self.adapter is None else of(self.adapter),
+        )
 
     def __len__(self) -> int:
         """Number of requests."""

@@ -20,6 +20,8 @@ class RunState:
     """Gaps and busy times before that are the warm-up and count for nothing …"""
     until_s: float
     """… nor after that."""
+    parts: int = 1
+    """Equal parts of the period whose gaps are counted apart."""
     first_s: list[float] = field(default_factory=list)
     last_s: list[float] = field(default_factory=list)
     sent_s: dict[int, float] = field(default_factory=dict)
@@ -28,17 +30,31 @@ class RunState:
     """Tokens that requests had written when they were set back."""
     stalled_s: dict[int, float] = field(default_factory=dict)
     """Last token of those requests."""
+    swapped: dict[int, int] = field(default_factory=dict)
+    """Context of requests whose KV cache lies in the memory of the host."""
     computed: list[int] = field(default_factory=list)
     """Prompt tokens that were computed."""
     handed: set[int] = field(default_factory=set)
     """Requests whose KV cache has come from a prefill worker."""
-    gaps: Gaps = field(default_factory=Gaps)
+    gaps_by_part: list[Gaps] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Nothing has happened yet."""
         count = len(self.requests)
         self.computed = list(self.requests.computed)
         self.first_s, self.last_s = [NOT_YET] * count, [NOT_YET] * count
+        self.gaps_by_part = [Gaps() for _ in range(self.parts)]
+
+    @property
+    def gaps(self) -> Gaps:
+        """Those of the whole period."""
+        return Gaps.of(self.gaps_by_part)
+
+    def part_of(self, at_s: float) -> int:
+        """The part of the period that a moment in it falls into."""
+        if self.parts == 1:
+            return 0
+        return min(int((at_s - self.since_s) / (self.until_s - self.since_s) * self.parts), self.parts - 1)
 
     def counts(self, now_s: float) -> bool:
         """Whether what happens now is in the period that is looked at."""

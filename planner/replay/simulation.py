@@ -9,49 +9,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
-from planner.replay.pool import Pool, PoolPlan
+from planner.replay.autoscaler import EVERY_S
+from planner.replay.lives import DRAINS, SERVES
+from planner.replay.pool import Pool
 from planner.replay.replica import IDLE
-from planner.replay.requests import Requests
 from planner.replay.routers import GONE
+from planner.replay.run_plan import RunPlan
 from planner.replay.run_state import RunState
 
 _PROGRESS = 20_000
 """Events between two calls of the progress."""
-_HANDED, _FAILS, _RETURNS, _ARRIVES = -1, -2, -3, -4
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A replica that is lost with everything in it, until one started anew takes its place."""
-
-    pool: str
-    at_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class ServicePlan:
-    """The pools of one workload: serving ones, or prefill and decode."""
-
-    serve: tuple[PoolPlan, ...] = ()
-    prefill: tuple[PoolPlan, ...] = ()
-    decode: tuple[PoolPlan, ...] = ()
-    starts_answers: bool = False
-    """The first token comes from the decode side."""
-    hidden_fraction: float = 0.0
-    """Of a hand-over, what the computation of its prompt hides."""
-
-    @property
-    def front(self) -> tuple[PoolPlan, ...]:
-        """Pools that requests come to first."""
-        return self.serve or self.prefill
-
-    @property
-    def pools(self) -> tuple[PoolPlan, ...]:
-        """All of them."""
-        return self.serve + self.prefill + self.decode
+_HANDED, _FAILS, _READY, _ARRIVES, _GROWS, _TURNS, _LOOKS = range(-1, -8, -1)
 
 
 @dataclass(slots=True)
@@ -71,22 +42,6 @@ class RunResult:
     """Iterations of all replicas."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """One run."""
-
-    service: ServicePlan
-    requests: Requests
-    since_s: float
-    until_s: float
-    """The period that is looked at; what comes before fills the fleet."""
-    seed: int = 0
-    class_of: list[int] = field(default_factory=list)
-    """Number of each request's class; empty: one class."""
-    class_names: tuple[str, ...] = ("all",)
-    failures: tuple[Failure, ...] = ()
-
-
 def simulate(plan: RunPlan, progress: Callable[[float], None] | None = None) -> RunResult:
     """The run to its last token.
 
@@ -101,7 +56,7 @@ class _Run:
     def __init__(self, plan: RunPlan, progress: Callable[[float], None] | None) -> None:
         self.plan, self.progress = plan, progress
         service, self.random = plan.service, Random(plan.seed)
-        self.state = RunState(plan.requests, plan.since_s, plan.until_s)
+        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts)
         apart = bool(service.prefill)
         self.front = [Pool(one, self.state, self.random, only_prompts=apart) for one in service.front]
         self.back = [
@@ -118,12 +73,22 @@ class _Run:
         self.stuck: list[int] = []
         """Requests for which no replica works."""
         self.lost = 0
-        self._schedule_failures()
+        self._schedule()
 
-    def _schedule_failures(self) -> None:
+    def _schedule(self) -> None:
         ids = [pool.plan.id for pool in self.pools]
         for failure in self.plan.failures:
             heapq.heappush(self.events, (failure.at_s, _FAILS, ids.index(failure.pool), 0))
+        for number, pool in enumerate(self.pools):
+            if pool.watch is not None:
+                heapq.heappush(self.events, (EVERY_S, _LOOKS, number, 0))
+            before = pool.plan.replicas
+            for place, turn in enumerate(pool.plan.turns):
+                if turn.replicas > before:
+                    ahead = max(turn.at_s - pool.plan.start_s, 0.0)
+                    heapq.heappush(self.events, (ahead, _GROWS, number, turn.replicas - before))
+                heapq.heappush(self.events, (turn.at_s, _TURNS, number, place))
+                before = turn.replicas
 
     def result(self) -> RunResult:
         """Send everything, then wait for the last answer."""
@@ -156,6 +121,8 @@ class _Run:
             replica.begin(now)
             if replica.until_s != IDLE:
                 heapq.heappush(events, (replica.until_s, kind, place, replica.version))
+            elif pools[kind].loads[place] >= GONE:
+                pools[kind].ended(place, now)
         steps = sum(replica.steps_run for pool in pools for replica in pool.replicas)
         return RunResult(self.state, tuple(pools), self.places, self.receivers, self.lost, now, steps)
 
@@ -166,8 +133,14 @@ class _Run:
             self._arrive(place, now)
         elif kind == _FAILS:
             self._fail(place, now)
+        elif kind == _READY:
+            self._ready(place, version, now)
+        elif kind == _GROWS:
+            self._grow(place, version, now)
+        elif kind == _TURNS:
+            self._turn(place, version, now)
         else:
-            self._return(place, version, now)
+            self._look(place, now)
 
     # -- the way of a request -----------------------------------------------------------------------------
 
@@ -188,6 +161,7 @@ class _Run:
             self.places[index] = -1
             return
         self.places[index] = number
+        pool.arrived += 1
         if pool.queue is not None:
             pool.queue.append(index)
             place = pool.waiting_at(now)
@@ -215,12 +189,12 @@ class _Run:
     def _pool_of(self, index: int) -> int:
         """The pool whose share of its class lags furthest behind: shares are kept at any time."""
         number = self.plan.class_of[index] if self.plan.class_of else 0
-        return self._lagging(number, self.plan.class_names[number], [pool.plan for pool in self.front])
+        return self._lagging(number, self.plan.class_names[number], self.front)
 
-    def _lagging(self, key: int, name: str, plans: Sequence[PoolPlan]) -> int:
-        credit = self.credit.setdefault(key, [0.0] * len(plans))
-        for place, plan in enumerate(plans):
-            credit[place] += dict(plan.classes).get(name, 0.0) if plan.classes else plan.share
+    def _lagging(self, key: int, name: str, pools: Sequence[Pool]) -> int:
+        credit = self.credit.setdefault(key, [0.0] * len(pools))
+        for place, pool in enumerate(pools):
+            credit[place] += pool.shares.get(name, 0.0) if pool.shares else pool.plan.share
         best = max(range(len(credit)), key=credit.__getitem__)
         credit[best] -= 1.0
         return best
@@ -249,6 +223,7 @@ class _Run:
             return
         receiver = self.pools[back]
         to = receiver.chosen(index)
+        receiver.arrived += 1
         receiver.loads[to] += 1
         self.receivers[index], self.replica_of[index] = back, to
         sender = self.pools[number]
@@ -274,12 +249,12 @@ class _Run:
             return None
         if len(able) == 1:
             return first + able[0]
-        return first + able[self._lagging(-1, "all", [self.back[place].plan for place in able])]
+        return first + able[self._lagging(-1, "all", [self.back[place] for place in able])]
 
     def _handed(self, index: int, place: int, now: float) -> None:
         number = self.receivers[index]
         pool = self.pools[number]
-        if pool.loads[place] >= GONE:  # it failed while the KV was on its way
+        if pool.lost(place):  # it failed while the KV was on its way
             self.lost += 1
             self._arrive(index, now)
             return
@@ -296,18 +271,63 @@ class _Run:
         if not able:
             return
         place = max(able, key=lambda one: pool.loads[one])
-        pool.loads[place] = GONE
-        lost = pool.replicas[place].drop_all()
-        heapq.heappush(self.events, (now + pool.plan.start_s, _RETURNS, number, place))
+        lost = pool.fail(place, now)
+        heapq.heappush(self.events, (pool.lives.ready_s[place], _READY, number, place))
         self.lost += len(lost)
         for index in lost:
             self._arrive(index, now)
 
-    def _return(self, number: int, place: int, now: float) -> None:
+    # -- replicas that come and go -------------------------------------------------------------------------
+
+    def _ready(self, number: int, place: int, now: float) -> None:
         pool = self.pools[number]
-        pool.loads[place] = 0
+        if pool.ready(place, now):
+            self._serves(number, [place], now)
+
+    def _serves(self, number: int, places: list[int], now: float) -> None:
+        """Replicas take requests again: those that found none, and those that wait for any."""
         stuck, self.stuck = self.stuck, []
         for index in stuck:
             self._arrive(index, now)
-        if pool.queue and pool.replicas[place].look(now):
-            self._note(number, place)
+        pool = self.pools[number]
+        for place in places:
+            if pool.queue and pool.replicas[place].look(now):
+                self._note(number, place)
+
+    def _grow(self, number: int, count: int, now: float) -> None:
+        pool = self.pools[number]
+        drained = pool.lives.at(DRAINS)
+        for place in pool.grow(count, now):
+            heapq.heappush(self.events, (pool.lives.ready_s[place], _READY, number, place))
+        self._serves(number, [place for place in drained if pool.lives.state[place] == SERVES], now)
+
+    def _look(self, number: int, now: float) -> None:
+        """An autoscaler looks at its pool, as long as requests come."""
+        pool = self.pools[number]
+        assert pool.watch is not None, "it looks at pools that it scales"
+        there = pool.lives.wanted()
+        wanted = pool.watch.wanted(pool.arrived, there)
+        if wanted > there:
+            self._grow(number, wanted - there, now)
+        else:
+            pool.shrink(there - wanted, now)
+        if now < self.plan.requests.arrival_s[-1]:
+            heapq.heappush(self.events, (now + EVERY_S, _LOOKS, number, 0))
+
+    def _turn(self, number: int, place: int, now: float) -> None:
+        """An hour begins: its shares, and an end for what it has no need of."""
+        pool = self.pools[number]
+        turn = pool.plan.turns[place]
+        pool.shares = dict(turn.classes)
+        pool.shrink(max(pool.lives.wanted() - self._coming(pool, place), 0), now)
+
+    @staticmethod
+    def _coming(pool: Pool, place: int) -> int:
+        """Replicas that a turn keeps: its own, and those that later turns have begun to start."""
+        turns = pool.plan.turns
+        early = [
+            later.replicas
+            for later in turns[place + 1 :]
+            if later.at_s - pool.plan.start_s <= turns[place].at_s
+        ]
+        return max(turns[place].replicas, *early) if early else turns[place].replicas

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from planner.replay.prefix_blocks import Eviction
 from planner.replay.step_times import StepTimes
 
 
@@ -49,6 +50,19 @@ class Worker:
     """Tokens that a sequence gains in a step: above 1 with speculative decoding."""
     verified_tokens: int = 1
     """Tokens of a step's budget that a decoding sequence takes."""
+
+    swap_bytes_per_s: float = 0.0
+    """Preempted requests' KV goes to the host and back at this rate; 0: it is computed again."""
+    eviction: Eviction = "lru"
+    """Of prefix blocks."""
+    ttft_limit_s: float = math.inf
+    """The scheduler admits by time left to this limit, not by arrival …"""
+    gap_limit_s: float = math.inf
+    """… and keeps prompts so small that steps keep this one."""
+    adapter_slots: int = 0
+    """LoRA adapters in device memory at once; 0: none are paged."""
+    adapter_load_s: float = 0.0
+    """From the host into a slot."""
 
     def holds(self, prompt: int, answer: int) -> bool:
         """Whether a request fits the empty cache to its end."""

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner import numbers
 from planner.report.parts import bullets, section, table
-from planner.schema.replay import LimitReplayed, Replay
+from planner.schema.replay import LimitReplayed, Replay, Replays
 
 _MOST_ROWS = 8
 """Of a table: more are in the JSON document."""
@@ -34,6 +34,10 @@ def view(found: Replay) -> RenderableType:
         section("Latency", table(("", *_SHOWN), _latency(found), right=range(1, 7))),
         section("Pools", table(_POOL, list(_pools(found))[:_MOST_ROWS], right=range(1, 8))),
     ]
+    if found.hours:
+        parts.append(section("Hours", table(_HOUR, _hours(found), right=range(1, 6))))
+    if found.scaling:
+        parts.append(section("Scaling", table(_SCALING, _scaling(found), right=range(1, 4))))
     if found.reasons:
         parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
     if found.change is not None:
@@ -44,11 +48,35 @@ def view(found: Replay) -> RenderableType:
     return Group(*parts)
 
 
+def rows(found: Replays) -> RenderableType:
+    """One line a plan and trace."""
+    lines = []
+    for row in found.rows:
+        one = row.replay
+        nearest = max(one.limits, key=lambda limit: limit.replayed_s / limit.limit_s, default=None)
+        lines.append(
+            (
+                row.plan,
+                row.trace or "its demand",
+                one.verdict,
+                "" if nearest is None else nearest.id,
+                "" if nearest is None else numbers.share(nearest.replayed_s / nearest.limit_s),
+            )
+        )
+    broken = sum(row.replay.verdict == "breaks" for row in found.rows)
+    head = f"{numbers.count(len(found.rows), 'replay')}, of which {broken} break"
+    heads = ("plan", "trace", "", "nearest limit", "of it")
+    return section(head, table(heads, lines, right=[4], whole=[0, 1]))
+
+
 def _what(found: Replay) -> str:
     requests = sum(one.requests for one in found.workloads.values())
     seeds = numbers.count(found.seeds, "seed")
     source = f"the trace {found.trace}" if found.trace else "its demand"
     hour = "" if found.period is None else f", hour {found.period} of the plan"
+    if found.hours:
+        paid = numbers.significant(found.gpu_hours or 0.0)
+        hour = f", hours {found.hours[0].hour} to {found.hours[-1].hour} of the plan ({paid} GPU-hours)"
     fails = "".join(f", {one} fails" for one in found.failures)
     length = numbers.seconds(found.duration_s)
     text = (
@@ -98,6 +126,35 @@ def _pools(found: Replay) -> Iterator[tuple[str, ...]]:
             numbers.share(one.kv_usage),
             numbers.share(one.kv_peak),
             f"{one.preemptions:,}",
+        )
+
+
+_SCALING = ("", "GPU-hours", "mean GPUs", "peak GPUs", "")
+
+
+def _scaling(found: Replay) -> Iterator[tuple[str, ...]]:
+    for one in found.scaling:
+        numbers_ = (numbers.significant(value) for value in (one.gpu_hours, one.mean_gpus, one.peak_gpus))
+        yield (one.how, *numbers_, f"breaks {', '.join(one.breaks)}" if one.breaks else "holds")
+
+
+_HOUR = ("hour", "requests/s", "GPUs planned", "GPUs replayed", "nearest limit", "of it", "")
+
+
+def _hours(found: Replay) -> Iterator[tuple[str, ...]]:
+    """Every hour, with the limit that has the least room."""
+    limits = {limit.id: limit.limit_s for limit in found.limits}
+    for one in found.hours:
+        shares = {name: value / limits[name] for name, value in one.limits_s.items()}
+        nearest = max(shares, key=shares.__getitem__, default="")
+        yield (
+            str(one.hour),
+            numbers.significant(sum(one.rate_rps.values())),
+            str(one.planned_gpus),
+            numbers.significant(one.gpus),
+            nearest,
+            numbers.share(shares[nearest]) if nearest else "",
+            "breaks" if one.breaks else "",
         )
 
 

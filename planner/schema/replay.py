@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.pool import Statistic
 from planner.schema.routing import RoutingPolicy
+
+Scheduler = Literal["fcfs", "prefill-first", "decode-first", "slo-aware"]
+"""First come, first served beside decoding; prompts in steps of their own while decoding waits; whole
+batches to their longest answer; by time left to the limit on TTFT, with prompts as large as that on ITL
+allows."""
+SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
+Preemption = Literal["recompute", "swap"]
+PREEMPTIONS: tuple[Preemption, ...] = get_args(Preemption)
+EVICTIONS: tuple[Literal["lru", "lfu"], ...] = ("lru", "lfu")
 
 
 class WorkloadReplayed(Noun):
@@ -57,6 +66,10 @@ class PoolReplayed(Noun):
     """Largest share of the cache in use, of any replica and seed."""
     preemptions: int
     """Over all seeds."""
+    swaps: int = 0
+    """Preemptions of which the KV cache went to the memory of the host and back."""
+    adapter_loads: int = 0
+    """LoRA adapters that were loaded into a slot, over all seeds."""
     hit_ratio: float
     policy: RoutingPolicy
 
@@ -76,6 +89,72 @@ class LimitReplayed(Noun):
     difference: float | None = None
     """Replayed over predicted, less 1."""
     holds: bool
+    hours: tuple[int, ...] = ()
+    """Hours of the plan in which it breaks, where several are replayed: a plan keeps its limits in each."""
+
+
+class HourReplayed(Noun):
+    """One hour of a plan, over all seeds."""
+
+    hour: int
+    """Of the plan, from 0."""
+    rate_rps: dict[str, float]
+    """By workload."""
+    limits_s: dict[str, float]
+    """What was replayed, by limit; 0 where nothing came."""
+    breaks: tuple[str, ...] = ()
+    """Limits that do not hold in it."""
+    planned_gpus: int
+    """Of the replicas that the plan has in it."""
+    gpus: float
+    """Replayed, with those of replicas that start or drain; the mean over the hour."""
+
+
+class ScalingReplayed(Noun):
+    """One way of having as many replicas as there is work for, over the same requests."""
+
+    how: Literal["schedule", "reactive", "predictive", "perfect"]
+    """The plan's own; an autoscaler by the rate of the last minute, or by where that leads to; the fewest
+    replicas in every window with which its requests keep the limits, there at once when they are needed."""
+    verdict: Literal["holds", "breaks"]
+    gpu_hours: float
+    mean_gpus: float
+    peak_gpus: float
+    """In the window with most, on average."""
+    limits_s: dict[str, float]
+    """What was replayed, by limit."""
+    breaks: tuple[str, ...] = ()
+
+
+class WorkloadOverTime(Noun):
+    """One workload by part of the period; seconds, null where nothing came."""
+
+    rate_rps: tuple[float, ...]
+    waiting: tuple[float, ...]
+    """Mean number of requests without a first token."""
+    ttft_p50_s: tuple[float | None, ...]
+    ttft_p99_s: tuple[float | None, ...]
+    itl_p50_s: tuple[float | None, ...]
+    itl_p99_s: tuple[float | None, ...]
+
+
+class PoolOverTime(Noun):
+    """One pool by part of the period, means over its replicas."""
+
+    replicas: tuple[float, ...]
+    """With those that start or drain."""
+    busy: tuple[float, ...]
+    decoding: tuple[float, ...]
+    kv_usage: tuple[float, ...]
+
+
+class Timeline(Noun):
+    """Equal parts of the period, one value a part; the mean over the seeds."""
+
+    at_s: tuple[float, ...]
+    """The middle of each part, since the period began."""
+    workloads: dict[str, WorkloadOverTime]
+    pools: dict[str, PoolOverTime]
 
 
 class SmallestChange(Noun):
@@ -112,11 +191,34 @@ class Replay(Answer):
     """Step times hold with this probability."""
     trace: str | None = None
     period: int | None = None
-    """Hour of the plan that is replayed; null for plans of one hour."""
+    """Hour of the plan that is replayed; null for plans of one hour, and where several are."""
+    hours: tuple[HourReplayed, ...] = ()
+    """Where several hours are replayed one after the other."""
+    gpu_hours: float | None = None
+    """Of all hours that are replayed one after the other."""
+    timeline: Timeline
+    scaling: tuple[ScalingReplayed, ...] = ()
+    """Where asked for: the plan's schedule beside autoscalers and the perfect one."""
     failures: tuple[str, ...] = ()
     iterations: int
     """Steps of all engines, over all seeds."""
     warnings: tuple[str, ...] = ()
+
+
+class ReplayRow(Noun):
+    """One plan on one trace, or on its own demand."""
+
+    plan: str
+    trace: str | None
+    replay: Replay
+
+
+class Replays(Answer):
+    """Several plans, or several traces."""
+
+    ROWS: ClassVar[str] = "rows"
+
+    rows: tuple[ReplayRow, ...]
 
 
 class ProofRound(Noun):

@@ -70,6 +70,25 @@ def test_a_plan_holds_on_its_own_demand(told, plan):
     assert "every limit holds" in found["reasons"][0]
 
 
+def test_a_replay_over_time_and_its_picture(told, plan, tmp_path):
+    path = tmp_path / "replay.svg"
+    found = _replayed(told, plan, "--svg", str(path))
+    line = found["timeline"]
+    assert len(line["at_s"]) == 24
+    assert line["at_s"] == sorted(line["at_s"])
+    chat, pool = line["workloads"]["chat"], line["pools"][POOL]
+    mean = sum(chat["rate_rps"]) / 24
+    assert mean == pytest.approx(found["workloads"]["chat"]["rate_rps"], rel=1e-3)
+    assert set(pool["replicas"]) == {float(found["pools"][POOL]["replicas"])}
+    decoding = sum(pool["decoding"]) / 24
+    assert decoding == pytest.approx(found["pools"][POOL]["concurrency"], rel=1e-3)
+    assert all(0.0 < share < 1.0 for share in pool["kv_usage"])
+    assert all(low <= high for low, high in zip(chat["ttft_p50_s"], chat["ttft_p99_s"], strict=True))
+    drawn = path.read_text()
+    for words in ("requests/s", "waiting", "KV in use", "TTFT by percentile", "ITL by percentile"):
+        assert words in drawn
+
+
 def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(plan, capsys):
     told = []
     for seed in ("0", "0", "9"):

@@ -1,13 +1,16 @@
 """What a replay must keep whatever comes: requests, tokens, room in the cache, Little's law."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.replay.pool import PoolPlan
+from planner.replay.pool import PoolPlan, Turn
 from planner.replay.replica import Replica
-from planner.replay.simulation import Failure, RunPlan, ServicePlan, simulate
+from planner.replay.run_plan import Failure, RunPlan, ServicePlan
+from planner.replay.simulation import simulate
 from planner.replay.worker import KvRoom
 from tests.replay_samples import requests, together, worker
 
@@ -34,6 +37,9 @@ def _runs(draw):
         prompts_apart=draw(st.booleans()),
         tokens_per_step=each,
         verified_tokens=1 if each == 1.0 else 3,
+        swap_bytes_per_s=draw(st.sampled_from([0.0, 1e4, 1e9])),
+        ttft_limit_s=draw(st.sampled_from([math.inf, 0.5])),
+        gap_limit_s=draw(st.sampled_from([math.inf, 0.02])),
     )
     return (
         own,
@@ -75,7 +81,7 @@ def _conserved(found, asked):
             assert not [*replica.waiting, *replica.prefilling, *replica.ends, *replica.begun, *replica.taken]
             assert replica.held == pytest.approx(0.0, abs=1e-6)
             assert replica.reserved == pytest.approx(0.0, abs=1e-6)
-    assert not {**found.state.written, **found.state.stalled_s}
+    assert not {**found.state.written, **found.state.stalled_s, **found.state.swapped}
 
 
 @settings(max_examples=120, deadline=None)
@@ -121,9 +127,29 @@ def test_littles_law_holds_exactly():
     found = simulate(together(worker(), 2, "least-loaded", asked))
     first, last = np.array(found.state.first_s), np.array(found.state.last_s)
     # Requests decoding, integrated by the replicas step by step and by the requests one by one.
-    area = sum(replica.sequence_s for pool in found.pools for replica in pool.replicas)
+    area = sum(sum(pool.use.sequence_s) for pool in found.pools)
     inside = last <= asked.arrival_s[-1]
     assert area >= (last - first)[inside].sum()
     whole = RunPlan(together(worker(), 2, "least-loaded", asked).service, asked, 0.0, 1e9)
-    replicas = [replica for pool in simulate(whole).pools for replica in pool.replicas]
-    assert sum(replica.sequence_s for replica in replicas) == pytest.approx((last - first).sum(), rel=1e-9)
+    area = sum(sum(pool.use.sequence_s) for pool in simulate(whole).pools)
+    assert area == pytest.approx((last - first).sum(), rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_runs(), st.lists(st.integers(0, 4), min_size=1, max_size=6), st.booleans())
+def test_replicas_that_come_and_go_lose_no_request(drawn, counts, apart):
+    own, asked, policy, replicas, seed = drawn
+    counts = [*counts, 1]  # the last turn leaves one to answer what waited
+    turns = tuple(Turn(2.0 * (place + 1), number) for place, number in enumerate(counts))
+    roles = ("prefill", "decode") if apart else ("serve",)
+    pools = [PoolPlan(f"w/{role}/1", own, replicas, policy, start_s=1.5, turns=turns) for role in roles]
+    service = ServicePlan(**{role: (pool,) for role, pool in zip(roles, pools, strict=True)})
+    found = _checked(RunPlan(service, asked, 0.0, 20.0, seed=seed, parts=5), own.kv.room_bytes)
+    _conserved(found, asked)
+    for pool in found.pools:
+        assert pool.lives.wanted() == 1
+        lived = pool.lives.paid_s(0.0, 20.0)
+        assert lived == pytest.approx(sum(pool.lives.paid_s(4.0 * n, 4.0 * n + 4.0) for n in range(5)))
+        assert lived <= 20.0 * len(pool.replicas) + 1e-9
+        # Never more than scheduled, and a drain on top of it.
+        assert len(pool.replicas) <= replicas + max(counts) + 4

@@ -13,7 +13,8 @@ from planner.replay.arrivals import RateProfile, arrivals_s
 from planner.replay.observed import observed
 from planner.replay.pool import PoolPlan
 from planner.replay.requests import Requests
-from planner.replay.simulation import RunPlan, ServicePlan, simulate
+from planner.replay.run_plan import RunPlan, ServicePlan
+from planner.replay.simulation import simulate
 from planner.replay.step_times import step_times
 from planner.replay.worker import Worker
 from planner.schema.lengths import LengthSide

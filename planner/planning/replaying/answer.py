@@ -8,10 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from planner.performance.load import PERCENTILE
+from planner.planning.replaying.pools import later
 from planner.planning.replaying.service import Service, predicted_statistics
 from planner.planning.replaying.traffic import Arriving, Came, came
-from planner.replay.observed import Observed, observed
-from planner.replay.simulation import Failure, RunPlan, ServicePlan, simulate
+from planner.replay.by_part import statistic_by_part
+from planner.replay.observed import WINDOWS, Observed, observed
+from planner.replay.run_plan import Failure, RunPlan, ServicePlan
+from planner.replay.simulation import simulate
 from planner.schema.replay import LimitReplayed, PoolReplayed, Predicted, WorkloadReplayed
 
 Progress = Callable[[str], None]
@@ -19,6 +23,7 @@ _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t at 97.5 % for 1 to 10 degrees of freedom; source: any table of it."""
 _T_MANY = 1.96
 _CLOSE = 1.0 + 1e-9
+_PARTS_OF_HOUR = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +35,13 @@ class Question:
     seeds: int
     seed: int = 0
     failures: tuple[Failure, ...] = ()
+    hours: tuple[int, ...] = ()
+    """Hours of the plan that are replayed one after the other; empty: one hour, or less of it."""
+
+    @property
+    def parts(self) -> int:
+        """Of the period, looked at one by one: quarters of hours, or shares of what is shorter."""
+        return _PARTS_OF_HOUR * len(self.hours) if self.hours else WINDOWS
 
     @property
     def limits_s(self) -> Mapping[str, float]:
@@ -59,12 +71,13 @@ def answered(
     return found
 
 
-def _run(question: Question, number: int, progress: Progress | None, plan: ServicePlan | None) -> Observed:
+def run_plan(question: Question, number: int, plan: ServicePlan | None) -> RunPlan:
+    """One seed of a workload; ``plan``: other pools than the plan's."""
     service = question.service
     seed = question.seed + 1_000 * number
     who: Came = came(service.source, question.arriving, service.pools, service.cached, service.classes, seed)
-    run = RunPlan(
-        service=plan or service.plan,
+    return RunPlan(
+        service=later(plan or service.plan, who.since_s),
         requests=who.requests,
         since_s=who.since_s,
         until_s=who.until_s,
@@ -72,13 +85,18 @@ def _run(question: Question, number: int, progress: Progress | None, plan: Servi
         class_of=who.class_of,
         class_names=service.classes,
         failures=tuple(replace(one, at_s=who.since_s + one.at_s) for one in question.failures),
+        parts=question.parts,
     )
+
+
+def _run(question: Question, number: int, progress: Progress | None, plan: ServicePlan | None) -> Observed:
+    run = run_plan(question, number, plan)
 
     def tell(share: float) -> None:
         if progress is not None:
             progress(
-                f"replaying {service.workload}, seed {number + 1} of {question.seeds}: {share:.0%} of "
-                f"{len(who.requests):,} requests"
+                f"replaying {question.service.workload}, seed {number + 1} of {question.seeds}: "
+                f"{share:.0%} of {len(run.requests):,} requests"
             )
 
     tell(0.0)
@@ -93,6 +111,7 @@ def limits(answer: Answered) -> list[LimitReplayed]:
         metric, statistic = name.split("_")
         values = answer.values(metric, statistic)
         mean, low, high = interval(values)
+        hours = _over(answer, metric, statistic, limit)
         told = predicted[f"{metric}_s"].get(statistic)
         found.append(
             LimitReplayed(
@@ -103,10 +122,25 @@ def limits(answer: Answered) -> list[LimitReplayed]:
                 low_s=low,
                 high_s=high,
                 difference=mean / told - 1.0 if told and math.isfinite(mean) else None,
-                holds=not mean > limit * _CLOSE,
+                holds=not hours and not mean > limit * _CLOSE,
+                hours=hours,
             )
         )
     return found
+
+
+def _over(answer: Answered, metric: str, statistic: str, limit_s: float) -> tuple[int, ...]:
+    """Hours in which a limit breaks, by the mean over the seeds."""
+    hours = answer.question.hours
+    by_hour = hour_values(answer, metric, statistic) if hours else []
+    return tuple(hour for hour, value in zip(hours, by_hour, strict=True) if value > limit_s * _CLOSE)
+
+
+def hour_values(answer: Answered, metric: str, statistic: str) -> list[float]:
+    """A statistic by hour, the mean over the seeds; 0 where nothing came."""
+    hours, probability = len(answer.question.hours), None if statistic == "mean" else PERCENTILE[statistic]
+    runs = [statistic_by_part(run, metric, probability, hours) for run in answer.runs]
+    return [_mean(values) for values in zip(*runs, strict=True)]
 
 
 def interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
@@ -155,13 +189,15 @@ def pool_documents(answer: Answered) -> dict[str, PoolReplayed]:
         uses = [run.pools[plan.id] for run in answer.runs]
         capacity = stated[plan.id].capacity_rps
         found[plan.id] = PoolReplayed(
-            replicas=plan.replicas,
+            replicas=max([plan.replicas, *(turn.replicas for turn in plan.turns)]),
             utilization=_mean([use.rate_rps for use in uses]) / capacity,
             busy=_mean([use.busy for use in uses]),
             concurrency=_mean([use.concurrency for use in uses]),
             kv_usage=_mean([use.kv_usage for use in uses]),
             kv_peak=max(use.kv_peak for use in uses),
             preemptions=sum(use.preemptions for use in uses),
+            swaps=sum(use.swaps for use in uses),
+            adapter_loads=sum(use.adapter_loads for use in uses),
             hit_ratio=_mean([run.hit_ratio for run in answer.runs]),
             policy=plan.policy,
         )

@@ -8,26 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from planner.candidates.space import network
+from planner.errors import input_error
 from planner.performance.evaluate import load_policy
 from planner.performance.hand_over import HandOver
 from planner.performance.load import FloatArray
 from planner.performance.replica import replicas as replicas_of
-from planner.performance.replica import specifications
+from planner.performance.replica import specifications, start_seconds
 from planner.planning.replaying.configurations import configuration_of
 from planner.planning.workload.case import Case
 from planner.planning.workload.prefill_decode import split_traffic
-from planner.replay.pool import PoolPlan
-from planner.replay.simulation import ServicePlan
+from planner.replay.pool import PoolPlan, Turn
+from planner.replay.prefix_blocks import Eviction
+from planner.replay.run_plan import ServicePlan
 from planner.replay.step_times import StepTimes, step_times
 from planner.replay.worker import KvRoom, Worker
+from planner.schema.catalog import Storage
 from planner.schema.catalog_index import Catalog
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
+from planner.schema.replay import Preemption, Scheduler
 from planner.schema.routing import RoutingPolicy
 from planner.steptime.memory import sequence_bytes
 from planner.steptime.specs import StepSpecs
@@ -36,6 +40,15 @@ LEGACY_PROMPTS_APART = "vllm-legacy"
 """The scheduler that ran prompts in steps of their own."""
 _START_S = 600.0
 """Of a replica of which the plan does not say how long it takes to start."""
+
+
+@dataclass(frozen=True)
+class EngineAsked:
+    """How engines schedule, preempt and evict; None: as the plan's engine does."""
+
+    scheduler: Scheduler | None = None
+    preemption: Preemption = "recompute"
+    eviction: Eviction = "lru"
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,9 @@ class Given:
     """With this probability real steps are no slower."""
     router: RoutingPolicy | None = None
     """In place of the plan's; None: the plan's."""
+    engine: EngineAsked = field(default_factory=EngineAsked)
+    storage: Storage | None = None
+    """Where starting replicas load from; None: as planned."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +78,22 @@ class Share:
     """Share of the requests of each class of its workload."""
 
 
-def service_plan(pools: Sequence[Pool], shares: Mapping[str, Share], given: Given) -> ServicePlan:
-    """The pools of one workload.
+HOUR_S = 3600.0
+
+
+def service_plan(pools: Sequence[Pool], hours: Sequence[Mapping[str, Share]], given: Given) -> ServicePlan:
+    """The pools of one workload that have replicas in any of these hours, with what changes by the hour.
+
+    Times of turns are since the start of the first hour.
 
     Raises:
         InputError: as for `configuration_of`.
     """
-    made = {pool.id: _Made(pool, shares[pool.id], given) for pool in pools if shares[pool.id].replicas}
+    made = {
+        pool.id: _Made(pool, [hour[pool.id] for hour in hours], given)
+        for pool in pools
+        if any(hour[pool.id].replicas for hour in hours)
+    }
     roles = {role: [made[p.id] for p in pools if p.role == role and p.id in made] for role in ROLES}
     supports = given.case.engine.supports
     hand_over = given.case.engine.hand_over
@@ -87,8 +112,8 @@ ROLES = ("serve", "prefill", "decode")
 class _Made:
     """One pool, looked up."""
 
-    def __init__(self, pool: Pool, share: Share, given: Given) -> None:
-        self.pool, self.share, self.given = pool, share, given
+    def __init__(self, pool: Pool, hours: Sequence[Share], given: Given) -> None:
+        self.pool, self.share, self.hours, self.given = pool, hours[0], hours, given
         case = given.case
         self.item = configuration_of(pool, case, given.problem, given.catalog, given.where)
         self.specs = specifications([self.item])
@@ -119,11 +144,22 @@ class _Made:
             first_token_ratio=ratio,
             classes=tuple(self.share.by_class.items()),
             share=1.0 / max(self.share.replicas, 1),
-            start_s=pool.cold_start_s or _START_S,
+            start_s=self._start_s(),
             link_s_per_token=per_token_s,
             link_s=link_s,
             links=item.attention_dp,
+            turns=tuple(
+                Turn(place * HOUR_S, hour.replicas, tuple(hour.by_class.items()))
+                for place, hour in enumerate(self.hours)
+                if place and hour != self.hours[place - 1]
+            ),
         )
+
+    def _start_s(self) -> float:
+        storage, memory = self.given.storage, self.pool.memory_bytes
+        if storage is not None and memory is not None:
+            return start_seconds(self.item, memory.weights, storage)
+        return self.pool.cold_start_s or _START_S
 
     def worker(self) -> Worker:
         """One replica."""
@@ -132,17 +168,48 @@ class _Made:
         servers = item.attention_dp * item.pp
         running = max(pool.max_batch, 1) if pool.role != "prefill" else max(pool.max_batch, servers)
         budget = item.batched_tokens * servers
+        asked, limits_s = self.given.engine, self.given.case.limits_s
+        scheduler = asked.scheduler
+        apart = not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART
+        aware = scheduler == "slo-aware"
+        slots, load_s = self._adapters()
         return Worker(
             times=self._times(running, budget),
             batched_tokens=budget,
             running=running,
             kv=self._room(),
             reserves_answer=bool(self.specs.reserves_answer[0] > 0),
-            prompts_apart=not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART,
-            whole_batches=limits.batching == "static",
+            prompts_apart=apart if scheduler is None else scheduler == "prefill-first",
+            whole_batches=limits.batching == "static" if scheduler is None else scheduler == "decode-first",
             tokens_per_step=1.0 if drafts is None else float(drafts.tokens_per_step[0]),
             verified_tokens=1 if drafts is None else 1 + round(float(drafts.tokens[0])),
+            swap_bytes_per_s=self._host_link() if asked.preemption == "swap" else 0.0,
+            eviction=asked.eviction,
+            ttft_limit_s=_tightest(limits_s, "ttft") if aware else math.inf,
+            gap_limit_s=_tightest(limits_s, "itl", "tpot") if aware else math.inf,
+            adapter_slots=slots,
+            adapter_load_s=load_s,
         )
+
+    def _host_link(self) -> float:
+        """PCIe of a replica's GPUs side by side, in the bytes of `KvRoom`.
+
+        Raises:
+            InputError: the catalog does not know it.
+        """
+        rate = self.item.accelerator.host.pcie_one_way
+        if rate is None:
+            found = f"{self.pool.gpu}, whose PCIe rate the catalog does not have"
+            raise input_error(self.given.where, f"pools.{self.pool.id}", found, "recompute, or that rate")
+        return float(rate) * float(self.specs.attention_dp[0])
+
+    def _adapters(self) -> tuple[int, float]:
+        """Slots, and seconds to load one adapter from the host; (0, 0) where none are paged."""
+        lora, memory = self.given.case.workload.lora, self.pool.memory_bytes
+        if lora is None or memory is None or not memory.adapters:
+            return 0, 0.0
+        slots, rate = lora.active or lora.adapters, self.item.accelerator.host.pcie_one_way
+        return slots, memory.adapters / slots / float(rate) if rate is not None else 0.0
 
     def _router(self) -> RoutingPolicy:
         given, case = self.given, self.given.case
@@ -188,6 +255,10 @@ class _Made:
         return latency, _bytes(self.specs, tokens) / tokens / float(side.link_bytes_per_s[0])
 
 
+def _tightest(limits_s: Mapping[str, float], *metrics: str) -> float:
+    return min((limit for name, limit in limits_s.items() if name.startswith(metrics)), default=math.inf)
+
+
 def _bytes(specs: StepSpecs, tokens: float) -> float:
     """Cache of one request on one GPU."""
     return float(sequence_bytes(specs, np.zeros(1, dtype=np.int64), tokens)[0])
@@ -195,10 +266,11 @@ def _bytes(specs: StepSpecs, tokens: float) -> float:
 
 def more(service: ServicePlan, extra: Mapping[str, int]) -> ServicePlan:
     """The same pools with more replicas in some of them."""
+    return service.each(lambda pool: replace(pool, replicas=pool.replicas + extra.get(pool.id, 0)))
 
-    def grown(pools: tuple[PoolPlan, ...]) -> tuple[PoolPlan, ...]:
-        return tuple(replace(pool, replicas=pool.replicas + extra.get(pool.id, 0)) for pool in pools)
 
-    return replace(
-        service, serve=grown(service.serve), prefill=grown(service.prefill), decode=grown(service.decode)
+def later(service: ServicePlan, by_s: float) -> ServicePlan:
+    """The same pools, all turns so much later."""
+    return service.each(
+        lambda pool: replace(pool, turns=tuple(replace(turn, at_s=turn.at_s + by_s) for turn in pool.turns))
     )

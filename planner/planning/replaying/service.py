@@ -10,10 +10,11 @@ from planner.errors import input_error
 from planner.explain.problem_values import hourly_rps, peak_rps
 from planner.planning.posing.study import Study
 from planner.planning.posing.tokens import at_one_rps
-from planner.planning.replaying.pools import Given, Share, service_plan
+from planner.planning.replaying.pools import EngineAsked, Given, Share, service_plan
 from planner.planning.replaying.traffic import ONE_CLASS, Source, source_of
 from planner.planning.workload.case import Case
-from planner.replay.simulation import ServicePlan
+from planner.replay.run_plan import ServicePlan
+from planner.schema.catalog import Storage
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
@@ -28,22 +29,19 @@ class Service:
     workload: str
     case: Case
     pools: tuple[Pool, ...]
-    """Those that have replicas in the hour."""
+    """Those that have replicas in one of the hours."""
     plan: ServicePlan
     source: Source
-    rate_rps: float
+    rates_rps: tuple[float, ...]
+    """By hour; one for plans of one hour."""
     classes: tuple[str, ...]
     cached: float
     """Share of a prompt that its caches find, as planned."""
 
-
-def busiest_period(plan: Plan) -> int | None:
-    """The hour with the largest bill of replicas; None for plans of one hour."""
-    if len(plan.periods) <= 1:
-        return None
-    gpus = {pool.id: pool.gpus_per_replica for pool in plan.pools}
-    sizes = [sum(n * gpus.get(name, 1) for name, n in one.replicas.items()) for one in plan.periods]
-    return sizes.index(max(sizes))
+    @property
+    def rate_rps(self) -> float:
+        """Mean over the hours."""
+        return sum(self.rates_rps) / len(self.rates_rps)
 
 
 def service_of(
@@ -55,9 +53,23 @@ def service_of(
     where: str,
     confidence: float | None,
     router: RoutingPolicy | None,
-    period: int | None,
+    hours: Sequence[int | None],
+    engine: EngineAsked,
+    storage: Storage | None = None,
 ) -> Service | None:
-    """One workload at one hour of a plan; None where no replica of the plan serves it then.
+    """One workload over hours of a plan; None where no replica of the plan serves it in any of them.
+
+    Args:
+        workload: as its problem has it.
+        plan: the plan.
+        problem: that of the plan.
+        study: what answers it.
+        where: the document, for messages.
+        confidence: of step times; None: the plan's.
+        router: in place of the plan's; None: the plan's.
+        hours: numbers from 0 that follow each other, or None alone for plans of one hour.
+        engine: how engines schedule.
+        storage: where starting replicas load from; None: as planned.
 
     Raises:
         InputError: pools of measured workers, or of a problem that no longer fits the catalog.
@@ -68,25 +80,36 @@ def service_of(
         raise input_error(
             where, f"workloads.{workload.name}", found, "a plan that the performance model made"
         )
-    shares = _shares(plan, every, period)
-    pools = tuple(pool for pool in every if shares[pool.id].replicas)
+    by_hour = [_shares(plan, every, hour) for hour in hours]
+    pools = tuple(pool for pool in every if any(hour[pool.id].replicas for hour in by_hour))
     if not pools:
         return None
-    engine = pools[0].engine
+    named = pools[0].engine
     keeps = workload.demand.sessions is not None or workload.demand.trace is not None
     rated = workload if keeps else at_one_rps(workload)
-    case = study.case(rated.model_copy(update={"engine": engine}), problem)
+    case = study.case(rated.model_copy(update={"engine": named}), problem)
     given = Given(
-        case, problem, study.catalog, where, case.confidence if confidence is None else confidence, router
+        case,
+        problem,
+        study.catalog,
+        where,
+        case.confidence if confidence is None else confidence,
+        router,
+        engine,
+        storage,
     )
-    names = tuple(dict.fromkeys(name for pool in pools for name in shares[pool.id].by_class)) or ONE_CLASS
+    classes = (name for hour in by_hour for pool in pools for name in hour[pool.id].by_class)
+    names = tuple(dict.fromkeys(classes)) or ONE_CLASS
     return Service(
         workload=workload.name,
         case=case,
         pools=pools,
-        plan=service_plan(pools, shares, given),
+        plan=service_plan(pools, by_hour, given),
         source=source_of(case, study.folder, study.catalog),
-        rate_rps=_rate_rps(plan, workload.name, pools, shares, period),
+        rates_rps=tuple(
+            _rate_rps(plan, workload.name, pools, shares, hour)
+            for shares, hour in zip(by_hour, hours, strict=True)
+        ),
         classes=names,
         cached=_cached(pools, case),
     )
@@ -116,9 +139,9 @@ def _rate_rps(
     front = [pool for pool in pools if pool.role != "decode"]
     stated, hourly = peak_rps(plan, workload), hourly_rps(plan, workload)
     if period is not None:
-        work = plan.periods[period].work.get(workload)
-        if work:
-            return work
+        work = [one.work.get(workload) for one in plan.periods]
+        if any(work):
+            return work[period] or 0.0
         if len(hourly) == len(plan.periods):
             return hourly[period]
     if stated is not None and period is not None:

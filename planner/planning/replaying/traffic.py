@@ -43,6 +43,8 @@ class Source:
     bucket_names: tuple[str, ...] = ()
     """Of `pairs` that are buckets, their names."""
     image_tokens: float = 0.0
+    adapters: int = 0
+    """LoRA adapters that requests choose from."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,19 @@ class Arriving:
     trace: TraceLengths | None = None
     trace_rps: float | None = None
     """Mean rate that the trace is stretched to; None: as recorded."""
+    adapter_skew: float | None = None
+    """The n-th adapter is asked for in proportion to ``n^-skew``; None: no adapter ever lacks its slot."""
+    hourly_rps: tuple[float, ...] = ()
+    """By hour of the period, where it is longer than one; the first fills the fleet before it."""
+
+    @property
+    def profile(self) -> RateProfile:
+        """The rate over warm-up and period."""
+        if not self.hourly_rps:
+            return RateProfile.steady(self.rate_rps, self.warm_up_s + self.duration_s)
+        each_s = self.duration_s / len(self.hourly_rps)
+        lengths = (self.warm_up_s, *([each_s] * len(self.hourly_rps)))
+        return RateProfile(lengths, (self.hourly_rps[0], *self.hourly_rps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +99,13 @@ def source_of(case: Case, folder: Path, catalog: Catalog) -> Source:
     lengths, trace = lengths_of(workload, folder, catalog)
     assert lengths is not None, "only sessions have no lengths"
     cut = Trimmed.of(workload.trim)
+    adapters = workload.lora.adapters if workload.lora is not None else 0
     if lengths.input is not None and lengths.output is not None:
         prompts, answers = _side(lengths.input, cut.scale), _side(lengths.output, most=cut.most)
-        return Source(prompts, answers, None, image_tokens=image_tokens)
+        return Source(prompts, answers, None, image_tokens=image_tokens, adapters=adapters)
     both = Pairs(*pairs(lengths, trace, cut))
     names = tuple(bucket.name for bucket in lengths.buckets or ())
-    return Source(None, None, both, names, image_tokens)
+    return Source(None, None, both, names, image_tokens, adapters)
 
 
 def _side(side: LengthSide, scale: float = 1.0, most: float = np.inf) -> Side:
@@ -125,12 +141,13 @@ def came(
         rows = np.flatnonzero(arrival <= arriving.duration_s)
         arrival = arrival[rows]
         prompts, answers = trace.input_tokens[rows], trace.output_tokens[rows]
-        since, until, numbers = 0.0, float(arrival[-1]), None
+        since, numbers = 0.0, None
+        until = arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
         blocks = None if trace.blocks is None else tuple(trace.blocks[row] for row in rows.tolist())
     else:
         until = arriving.warm_up_s + arriving.duration_s
         since = arriving.warm_up_s
-        arrival = arrivals_s(RateProfile.steady(arriving.rate_rps, until), arriving.burstiness, random)
+        arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
         if not arrival.size:
             arrival = np.array([since])
         if trace is not None:
@@ -142,7 +159,8 @@ def came(
     waits = _fetched(pools, arrival.size, random)
     size = 1 if trace is None or blocks is None else trace.block_tokens
     lists = (arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist())
-    requests = Requests(*lists, waits, blocks, size)
+    adapter = _adapters(source.adapters, arriving.adapter_skew, arrival.size, random)
+    requests = Requests(*lists, waits, blocks, size, adapter)
     return Came(requests, _classes(names, source, prompts, numbers), since, until)
 
 
@@ -164,6 +182,15 @@ def _drawn(
         assert source.answers is not None, "one of the two forms"
         prompts, answers = drawn(source.prompts, count, random), drawn(source.answers, count, random)
     return in_tokens(prompts + source.image_tokens), in_tokens(answers), numbers
+
+
+def _adapters(number: int, skew: float | None, count: int, random: np.random.Generator) -> list[int] | None:
+    """The adapter of each request."""
+    if not number or skew is None:
+        return None
+    weight = np.arange(1.0, number + 1.0) ** -skew
+    found: list[int] = random.choice(number, count, p=weight / weight.sum()).tolist()
+    return found
 
 
 def _fetched(pools: Sequence[Pool], count: int, random: np.random.Generator) -> list[float] | None:

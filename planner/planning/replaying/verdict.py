@@ -25,7 +25,7 @@ def reasons(answer: Answered, found: Sequence[LimitReplayed]) -> list[str]:
                 told.append(f"{limit.id} holds on average; single seeds may break it: more --seeds say more")
             continue
         words = f"{limit.id} breaks: {numbers.seconds(limit.replayed_s)} of {numbers.seconds(limit.limit_s)}"
-        when = _when(answer, name)
+        when = f" in hours {_spans(limit.hours)}" if limit.hours else _when(answer, name)
         told.append(f"{words}{when}; {_cause(answer, name)}")
     refused = sum(run.refused for run in answer.runs)
     if refused:
@@ -34,6 +34,17 @@ def reasons(answer: Answered, found: Sequence[LimitReplayed]) -> list[str]:
             "cache of a replica were refused"
         )
     return told
+
+
+def _spans(hours: Sequence[int]) -> str:
+    """``3, 7-9``."""
+    spans: list[list[int]] = []
+    for hour in hours:
+        if spans and spans[-1][-1] == hour - 1:
+            spans[-1].append(hour)
+        else:
+            spans.append([hour])
+    return ", ".join(str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in spans)
 
 
 def _when(answer: Answered, name: str) -> str:

@@ -8,7 +8,8 @@ from planner.replay.arrivals import RateProfile, arrivals_s, at_rate
 from planner.replay.gaps import Gaps
 from planner.replay.lengths import Atoms, Pairs, Percentiles
 from planner.replay.pool import PoolPlan
-from planner.replay.simulation import RunPlan, ServicePlan, simulate
+from planner.replay.run_plan import RunPlan, ServicePlan
+from planner.replay.simulation import simulate
 from tests.replay_samples import requests, worker
 
 

@@ -1,0 +1,47 @@
+"""Options of commands that are many questions: processes, a cluster, a file of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from planner.interfaces.options import Checks
+
+if TYPE_CHECKING:
+    from planner.app.many import Spread
+
+Processes = Annotated[
+    str | None,
+    Option("--processes", metavar="N", help="Questions at once on this machine; default: one a core."),
+]
+Scheduler = Annotated[
+    str | None,
+    Option(
+        "--scheduler",
+        metavar="tcp://HOST:PORT",
+        help='A Dask cluster that does the work; needs the extra "cluster".',
+    ),
+]
+Results = Annotated[
+    Path | None,
+    Option(
+        "--results",
+        metavar="FILE",
+        help="Keep every answer in this file (JSON lines), and ask nothing again that it holds.",
+    ),
+]
+_MOST = 4_096
+
+
+def spread_of(checks: Checks, processes: str | None, scheduler: str | None, results: Path | None) -> Spread:
+    """Who answers; bad values are refused."""
+    from planner.app.many import Spread
+    from planner.tasks.executor import Where, cores
+
+    checks.at_most_one(processes=processes, scheduler=scheduler)
+    number = cores() if processes is None else checks.whole("--processes", processes, high=_MOST)
+    if results is not None and not results.parent.is_dir():
+        checks.refuse("--results", f'"{results}"', "a file in a folder that exists")
+    return Spread(Where(number, scheduler), results)

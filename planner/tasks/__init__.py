@@ -1,0 +1,1 @@
+"""Many independent questions at once, on this machine or on others."""
