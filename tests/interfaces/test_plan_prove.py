@@ -20,12 +20,13 @@ search: {modes: [aggregated], mix: false}
 """
 HEAVY = """\
 name: rag
+confidence: 50 %
 workloads:
   - name: rag
     model: llama-3.1-8b
     demand: {peak_rps: 10}
     lengths: {input: {p50: 6000, p99: 36000}, output: {p50: 80, p99: 400}}
-    slo: {ttft_p99: 6 s, itl_p99: 60 ms}
+    slo: {ttft_p99: 4 s, itl_p99: 60 ms}
     routing: {policy: round-robin}
     headroom: {capacity: 0 %}
     precision: {weights: [bf16], kv: [bf16]}
