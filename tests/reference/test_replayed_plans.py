@@ -11,8 +11,8 @@ NAMES = ("01-chat-70b", "02-rag-8b", "03-code-32b", "04-agent-120b", "06-deepsee
 SAFE, UNSAFE = 0.6, -0.2
 """Predicted over replayed, less 1, at most and at least."""
 TOO_LONG = {"ttft_p99:agent", "ttft_p99:tenants"}
-"""15-agents: prompts that are hardly computed are predicted to wait longer than they do. 07-adapters-8b: so are
-those of two unlike replicas, by two thirds."""
+"""15-agents: prompts that are hardly computed are predicted to wait longer than they do. 07-adapters-8b: so
+are those of two unlike replicas, by two thirds."""
 EACH = [pytest.param(path, id=path.stem) for path in PROBLEMS if path.stem in NAMES]
 
 
