@@ -51,7 +51,7 @@ def by_hand(values, plan, changes):
 
 
 def test_smaller_kv_is_predicted_as_a_what_if_says(plans):
-    values = CASCADE | {"kv_precision": "bf16", "max_batch": 192, "request_rate_rps": 9.0}
+    values = CASCADE | {"kv_precision": "bf16", "max_batch": 512, "request_rate_rps": 9.0}
     action, found = priced(values, plans["aggregated"], "kv_precision")
     before, after = action.effect.before, action.effect.after
     assert after.capacity_rps > before.capacity_rps
@@ -63,7 +63,7 @@ def test_smaller_kv_is_predicted_as_a_what_if_says(plans):
     assert after.capacity_rps == pytest.approx(pool.capacity_rps * pool.replicas)
     assert found.plan.rate_rps == 9.0
     # What 16-bit KV holds counts, whatever the observed limit of the batch says.
-    assert found.plan.set["search.max_batch"][0] < 192
+    assert found.plan.set["search.max_batch"][0] < 512
 
 
 def test_one_replica_more_costs_its_price_and_clears_the_limits(plans):

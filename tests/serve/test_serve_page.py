@@ -64,7 +64,7 @@ def test_faults_as_they_are_typed_then_the_plan_of_the_command_line_then_what_if
 
 def test_a_limit_is_moved_with_one_click(desk, printed):
     relaxed = printed("relax", BROKE)
-    changed = printed("whatif", BROKE, "--set", "fleet.budget=1.5 USD/h")
+    changed = printed("whatif", BROKE, "--set", "fleet.budget=3 USD/h")
 
     async def steps(user):
         await user.open("/problem")
@@ -72,7 +72,7 @@ def test_a_limit_is_moved_with_one_click(desk, printed):
         user.find("Why not cheaper?").click()
         await until(user, "What if")
         assert relaxed in texts(user)
-        assert "budget: 1 → 1.5 USD/h" in texts(user)
+        assert "budget: 1 → 3 USD/h" in texts(user)
         user.find("Make it so").click()
         await until(user, "Before and after")
         assert changed in texts(user)
