@@ -88,16 +88,19 @@ def keeps(name, policy, replicas, burstiness, rate_rps, seed):
 
 
 SEEDS = (3, 11, 19)
+MOST_BELOW_EVEN = 0.78
+"""Of arrivals more even than random ones: one queue of short prompts carries a fifth more than planned."""
 
 
 def check(name, policy, replicas, burstiness, seeds=SEEDS):
     rate = planned_rps(name, policy, replicas, burstiness)
+    below = MOST_BELOW if burstiness >= 1 else MOST_BELOW_EVEN
     low = [keeps(name, policy, replicas, burstiness, rate / MOST_ABOVE, seed) for seed in seeds]
-    high = [keeps(name, policy, replicas, burstiness, rate / MOST_BELOW, seed) for seed in seeds]
+    high = [keeps(name, policy, replicas, burstiness, rate / below, seed) for seed in seeds]
     # One run in three may scatter to the other side.
     assert sum(low) * 3 >= len(seeds) * 2, "planned with more than a pool carries"
     if any(high):
-        high = [keeps(name, policy, replicas, burstiness, rate / MOST_BELOW, seed) for seed in SEEDS]
+        high = [keeps(name, policy, replicas, burstiness, rate / below, seed) for seed in SEEDS]
     assert sum(high) * 3 <= len(high), "planned with much less than a pool carries"
 
 
