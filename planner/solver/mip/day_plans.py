@@ -11,6 +11,7 @@ they promise is checked like any other plan.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -70,8 +71,8 @@ def _aggregated(work: Work) -> Iterator[dict[Key, int]]:
         if pool.demand.role != "serve":
             continue
         best = _best_of_stands(pool)
-        for first in best:
-            for second in best:
+        for first, second in itertools.product(best, repeat=2):
+            if pool.demand.mix or pool.places[first].option == pool.places[second].option:
                 for counts in _days(pool, first, second):
                     yield _keyed(number, counts)
 
@@ -115,7 +116,8 @@ def _days(pool: Pool, first: int, second: int) -> Iterator[dict[int, Counts]]:
                 rest = np.maximum(_up(loads[second] * np.maximum(0.0, 1 - base / loads[first])) + spare, rest)
             else:
                 rest = rest + spare
-            yield {first: base, second: np.where(live & (base < alone), np.maximum(rest, 0), 0)}
+            rest = np.maximum(rest, pool.least - base)
+            yield {first: base, second: np.where(base < alone, rest, 0)}
 
 
 def _steady(most: int) -> list[int]:

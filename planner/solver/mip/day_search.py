@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.constraints.plan.day_usage import DayUsage
-from planner.schema.fleet import PeriodChoice
+from planner.schema.fleet import FleetChoice
 from planner.solver.mip.columns import Columns, Pricer
 from planner.solver.mip.day_plans import can_be_simple, simple_days
+from planner.solver.mip.finish import finish
+from planner.solver.mip.large import PENALTY
 from planner.solver.mip.mip import Floats, Model, solve
-from planner.solver.mip.plan import BlockPlan, Plan
+from planner.solver.mip.plan import BlockPlan, Plan, day_usage_of
 from planner.solver.mip.prepared import Prepared
 from planner.solver.mip.purchases import balance
 from planner.solver.mip.state import State
@@ -32,8 +33,6 @@ _NODES, _GAP = 300, 1e-3
 """Of branch and bound, and what is good enough."""
 _TAKING_S = 20.0
 """Never reached where it was tried: it takes a tenth of a second."""
-_PENALTY = 10.0
-"""A GPU that is used and not bought counts so many times the dearest price."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,15 @@ def simple_day(state: State) -> SimpleDay | None:
     if not all(columns.plans):
         return None
     pricer = Pricer(prepared)
-    penalties = np.full(prepared.resources, _PENALTY * max(float(rents.max(initial=1.0)), 1.0))
+    penalties = np.full(prepared.resources, PENALTY * max(float(rents.max(initial=1.0)), 1.0))
     mixed = pricer.master(columns, penalties)
     if mixed is None:
         return None
     taken = _taken(pricer, columns, mixed[1], state.seed)
-    if taken is None or not state.short(taken[0].blocks)[1]:
+    if taken is None:
+        return None
+    # Rules of thumb need not know every limit: only what keeps them all is a plan.
+    if not isinstance(finish(prepared.problem, prepared, taken[0].blocks, taken[0].units), FleetChoice):
         return None
     return SimpleDay(taken[0], taken[1], mixed[1], columns)
 
@@ -98,17 +100,10 @@ def _rents(prepared: Prepared) -> Floats:
 
 def _kept(prepared: Prepared, plan: BlockPlan) -> bool:
     """The limits on a workload's day are."""
-    problem = prepared.problem
     work = prepared.works[prepared.blocks[plan.number][0]]
-    rows = [row for row in problem.day_rows(work.name) if row.each]
-    if not rows:
-        return True
-    periods = [PeriodChoice() for _ in range(prepared.periods)]
-    for (period, number, index), count in plan.counts.items():
-        place = work.pools[number].places[index]
-        periods[period].counts[work.pools[number].options[place.option].id, place.site] = count
-    usage = DayUsage(problem, periods)
-    return not any(usage.breaks(row) for row in rows)
+    rows = [row for row in prepared.problem.day_rows(work.name) if row.each]
+    usage = day_usage_of(prepared, plan) if rows else None
+    return usage is None or not any(usage.breaks(row) for row in rows)
 
 
 def _taken(pricer: Pricer, columns: Columns, prices: Floats, seed: int) -> tuple[Plan, float] | None:

@@ -110,13 +110,18 @@ def _started(prepared: Prepared, work: Work, plan: BlockPlan) -> Iterator[tuple[
 def _of_day(prepared: Prepared, plan: BlockPlan) -> Iterator[tuple[int, int]]:
     """What the block counts for limits that add up over workloads."""
     summed = [(n, row) for n, row in enumerate(prepared.problem.limits.day) if not row.each]
-    work = prepared.works[prepared.blocks[plan.number][0]]
-    if not summed or not work.day_limits:
+    if not summed or not prepared.works[prepared.blocks[plan.number][0]].day_limits:
         return
+    usage = day_usage_of(prepared, plan)
+    for number, row in summed:
+        yield prepared.day_at(number), usage.of(row)
+
+
+def day_usage_of(prepared: Prepared, plan: BlockPlan) -> DayUsage:
+    """What one block alone takes of the limits on the day."""
+    work = prepared.works[prepared.blocks[plan.number][0]]
     periods = [PeriodChoice() for _ in range(prepared.periods)]
     for (period, number, index), count in plan.counts.items():
         place = work.pools[number].places[index]
         periods[period].counts[work.pools[number].options[place.option].id, place.site] = count
-    usage = DayUsage(prepared.problem, periods)
-    for number, row in summed:
-        yield prepared.day_at(number), usage.of(row)
+    return DayUsage(prepared.problem, periods)

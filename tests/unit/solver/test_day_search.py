@@ -3,8 +3,10 @@
 import itertools
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from fleet_direct import Direct
 from fleet_random import small_fleet
 from test_day_programs import longer
@@ -107,6 +109,16 @@ def test_the_first_plan_keeps_limits_on_the_layouts_of_a_day():
     found = begun(problem)
     assert broken(problem, found) == []
     assert all(len({name for name, _ in period.counts}) == 2 for period in found.periods)
+
+
+@pytest.mark.parametrize("more", [{"mix": False}, {"min_replicas": 4}, {"mix": False, "min_replicas": 9}])
+def test_the_first_plan_keeps_what_pools_ask(more):
+    """Quiet hours need fewer replicas than asked for, and two layouts cost less than one."""
+    plain = company()
+    demands = tuple(replace(demand, **more) for demand in plain.demands)
+    found = begun(replace(plain, demands=demands))
+    assert broken(replace(plain, demands=demands), found) == []
+    assert found.value >= begun(plain).value
 
 
 def test_wider_searches_hold_the_layouts_of_the_first_plan():
