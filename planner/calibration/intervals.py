@@ -9,7 +9,7 @@ import numpy as np
 from planner.calibration.accuracy import SCORE
 from planner.calibration.measured_rows import MeasuredRows
 from planner.calibration.spread_errors import APART, DISTANCES, Errors, Factor, SpreadErrors
-from planner.calibration.spread_fit import Picked, near_rows, near_spread
+from planner.calibration.spread_fit import Picked, near_spread
 from planner.performance.spread import near_sigma_log, properties
 from planner.physics.arrays import FloatArray
 from planner.schema.calibration import IntervalCount
@@ -23,7 +23,7 @@ def interval_counts(errors: SpreadErrors, model: SpreadModel, rows: MeasuredRows
     """By number and class: rows whose pair was left out, and disaggregated ones, which no fit has seen."""
     found = {}
     pairs, apart = errors.by_way["pair"], errors.by_way[APART]
-    honest = _inside(pairs, sigma_of_others(near_rows(errors), pairs, model))
+    honest = _inside(pairs, sigma_of_others(pairs, model))
     for part, others in ((pairs, honest), (apart, None)):
         inside = _inside(part, sigmas(part, model, rows))
         for name, picked in _classes(part, rows):
@@ -62,16 +62,16 @@ def _added(model: SpreadModel, number: str) -> FloatArray:
     return np.array([model.distances[number].get(name, 0.0) for name in DISTANCES])
 
 
-def sigma_of_others(near: Errors, pairs: Errors, model: SpreadModel) -> FloatArray:
+def sigma_of_others(pairs: Errors, model: SpreadModel) -> FloatArray:
     """Those of left-out pairs, base and factors each time from the other pairs."""
     found = np.zeros(len(pairs))
     for number in model.base:
         added = _added(model, number)
-        mine, rows = pairs.picked(pairs.number == number), near.picked(near.number == number)
+        mine = pairs.picked(pairs.number == number)
         sigma_log = np.sqrt(1.0 + mine.distances**2 @ added)
         for key in sorted(set(mine.key.tolist())):
             out = mine.key == key
-            sigma_log[out] *= np.exp(near_spread(rows, added, rows.key != key).logs(mine)[out])
+            sigma_log[out] *= np.exp(near_spread(mine, added, mine.key != key).logs(mine)[out])
         found[pairs.number == number] = sigma_log
     return found
 

@@ -1,8 +1,8 @@
 """Spreads out of errors: what predictions err by near measured rows, and what each distance adds.
 
-Near: the logarithm of ``base f`` is the 80 % quantile of log(|error| / 1.28) of rows in the fit and of rows
-whose pair was left out, less what their distances add: quantile regression on what a row is, with a ridge
-that keeps factors of few rows near 1. Away: each c_k is
+Near: the logarithm of ``base f`` is the 80 % quantile of log(|error| / 1.28) of rows whose pair was left out,
+less what their distances add: quantile regression on what a row is, with a ridge that keeps factors of few
+rows near 1. Rows in the fit say how much nearer a model is that was measured on the GPU. Away: each c_k is
 the smallest with which 80 % of the rows that were left out at that distance lie inside their intervals, each
 group of them counted less than its rows, and never below a floor: published rows lie close together and
 cannot say what a new architecture may do.
@@ -30,8 +30,6 @@ RIDGE = 2.0
 """Rows that a factor of e is worth."""
 ROUNDS = 5
 """Factors and distances in turn."""
-EARNING_ROUNDS = 4
-"""Factors, and which of their products are quiet, in turn."""
 _SMALLEST_LOG = 1e-4
 _MOST = 400.0
 _DIGITS = 3
@@ -82,13 +80,14 @@ class Near:
         for number, terms in self.terms.items():
             picked = errors.number == number
             factors = errors.has[picked] @ terms[1:]
-            found[picked] = terms[0] + factors * _earned(factors, errors.evidence[picked])
+            share = np.where(factors < 0.0, _quiet_share(errors.evidence[picked]), 1.0)
+            found[picked] = terms[0] + factors * share
         return found
 
 
-def _earned(factors_log: FloatArray, rows: FloatArray) -> FloatArray:
-    """Share of the factors that counts."""
-    return np.where(factors_log < 0.0, rows / (rows + EVIDENCE_ROWS), 1.0)
+def _quiet_share(rows: FloatArray) -> FloatArray:
+    """Share of what is quiet that counts."""
+    return np.asarray(rows / (rows + EVIDENCE_ROWS))
 
 
 def fitted_spread(errors: SpreadErrors, source: str) -> SpreadModel:
@@ -98,7 +97,7 @@ def fitted_spread(errors: SpreadErrors, source: str) -> SpreadModel:
     distances: dict[str, dict[Distance, float]] = {}
     for numbers in GROUPS:
         part, added = errors.of_numbers(numbers), at_floors()
-        rows = near_rows(part)
+        rows = part.by_way["pair"]
         if not len(rows):
             continue
         near = near_spread(rows, added)
@@ -112,11 +111,6 @@ def fitted_spread(errors: SpreadErrors, source: str) -> SpreadModel:
                 name: _short(value) for name, value in zip(DISTANCES, added, strict=True) if value > 0.0
             }
     return SpreadModel(base=base, factors=factors, distances=distances, source=source)
-
-
-def near_rows(errors: SpreadErrors) -> Errors:
-    """Left-out pairs, and all rows in the fit."""
-    return errors.by_way["pair"].with_(errors.by_way[IN_FIT])
 
 
 def at_floors() -> FloatArray:
@@ -150,17 +144,18 @@ def near_spread(near: Errors, added: FloatArray, kept: Picked | None = None) -> 
         if picked.any():
             logs = np.log(np.maximum(np.abs(near.logs[picked]), _SMALLEST_LOG) / SCORE) - wider[picked]
             share = weights[picked] / weights[picked].mean()
-            earned = np.ones(logs.size)
-            for _ in range(EARNING_ROUNDS):
-                design = np.column_stack([np.ones(logs.size), near.has[picked] * earned[:, None]])
-                terms[number] = quantile_terms(design, logs, share)
-                earned = _earned(near.has[picked] @ terms[number][1:], near.evidence[picked])
+            design = np.column_stack([np.ones(logs.size), near.has[picked]])
+            terms[number] = quantile_terms(design, logs, share, _quiet_share(near.evidence[picked]))
     return Near(terms)
 
 
-def quantile_terms(design: FloatArray, logs: FloatArray, weights: FloatArray) -> FloatArray:
-    """Terms t that minimise sum w rho(y - X t) + ridge |t|^2 / 2, without the first term in the ridge.
+def quantile_terms(
+    design: FloatArray, logs: FloatArray, weights: FloatArray, quiet_share: FloatArray | float = 1.0
+) -> FloatArray:
+    """Terms t that minimise sum w rho(y - t_0 - e x) + ridge |t|^2 / 2, without the first term in the ridge.
 
+    The first column of the design is 1; x is what the others sum up to. Below 0 the share e of it counts
+    (``quiet_share``), above all of it.
     rho(u) = 0.8 u + h log(1 + exp(-u / h)), the smoothed loss of the 80 % quantile; damped Newton steps.
     """
     terms = np.zeros(design.shape[1])
@@ -168,18 +163,26 @@ def quantile_terms(design: FloatArray, logs: FloatArray, weights: FloatArray) ->
     stiffness = np.full(terms.shape, RIDGE)
     stiffness[0] = 1e-9
 
+    def counted(at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the terms say of every row, and its slopes; the bend at 0 is as smooth as the loss."""
+        x, loud = design[:, 1:] @ at[1:], 1.0 - np.asarray(quiet_share)
+        said = at[0] + x + loud * SMOOTH * np.logaddexp(0.0, -x / SMOOTH)
+        share = 1.0 - loud / (1.0 + np.exp(np.clip(x / SMOOTH, -60.0, 60.0)))
+        return said, np.column_stack([np.ones(logs.size), design[:, 1:] * share[:, None]])
+
     def loss(at: FloatArray) -> float:
-        rest = logs - design @ at
+        rest = logs - counted(at)[0]
         rho = CONFIDENCE * rest + SMOOTH * np.logaddexp(0.0, -rest / SMOOTH)
         return float((weights * rho).sum() + 0.5 * (stiffness * at * at).sum())
 
     cost = loss(terms)
     for _ in range(200):
-        rest = logs - design @ terms
+        said, columns = counted(terms)
+        rest = logs - said
         below = 1.0 / (1.0 + np.exp(np.clip(rest / SMOOTH, -60.0, 60.0)))
-        gradient = stiffness * terms - design.T @ (weights * (CONFIDENCE - below))
+        gradient = stiffness * terms - columns.T @ (weights * (CONFIDENCE - below))
         bend = weights * below * (1.0 - below) / SMOOTH
-        curvature = (design * bend[:, None]).T @ design + np.diag(stiffness + 1e-6)
+        curvature = (columns * bend[:, None]).T @ columns + np.diag(stiffness + 1e-6)
         move, length = -np.linalg.solve(curvature, gradient), 1.0
         while length > 1e-4 and loss(terms + length * move) > cost:
             length /= 2.0
@@ -203,9 +206,22 @@ def _added(errors: SpreadErrors, near: Near, before: FloatArray) -> FloatArray:
         if name == "architecture":
             # Both of a model that is measured on neither.
             floor = _of_new_architecture(errors, near) * (1.0 + added[DISTANCES.index("model")])
-        added[column] = 0.0
-        added[column] = max(_least([errors.by_way[way] for way in ways], near, added, column), floor)
+        if name == "model":
+            least = _of_new_model(errors.by_way[IN_FIT], near, before[column])
+        else:
+            added[column] = 0.0
+            least = _least([errors.by_way[way] for way in ways], near, added, column)
+        added[column] = max(least, floor)
     return added
+
+
+def _of_new_model(known: Errors, near: Near, before: float) -> float:
+    """What a model adds that has no rows on the GPU: ``(1 + c) / r^2 - 1`` with c as it was.
+
+    ``near`` is that of left-out pairs, less c; rows in the fit know their model and need r times as much.
+    """
+    ratios = np.abs(known.logs) / SCORE / np.exp(near.logs(known))
+    return float(min((1.0 + before) / _quantile(ratios, known.balanced()) ** 2 - 1.0, _MOST))
 
 
 def _least(found: list[Errors], near: Near, added: FloatArray, column: int) -> float:
@@ -222,10 +238,14 @@ def _least(found: list[Errors], near: Near, added: FloatArray, column: int) -> f
     enough, weight = np.concatenate(missed) / np.concatenate(scale), np.concatenate(weights)
     if not enough.size:
         return 0.0
-    order = np.argsort(enough, kind="stable")
-    share = np.cumsum(weight[order]) / weight.sum()
-    place = min(int(np.searchsorted(share, CONFIDENCE)), enough.size - 1)
-    return float(np.clip(enough[order][place], 0.0, _MOST))
+    return float(np.clip(_quantile(enough, weight), 0.0, _MOST))
+
+
+def _quantile(values: FloatArray, weights: FloatArray) -> float:
+    """The value that 80 % of the weight does not exceed."""
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    return float(values[order][min(int(np.searchsorted(share, CONFIDENCE)), values.size - 1)])
 
 
 def _of_new_architecture(errors: SpreadErrors, near: Near) -> float:

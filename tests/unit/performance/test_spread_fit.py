@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.calibration.spread_errors import APART, DISTANCES, IN_FIT, Errors, SpreadErrors
-from planner.calibration.spread_fit import FLOORS, fitted_spread, quantile_terms
+from planner.calibration.spread_fit import FLOORS, SMOOTH, fitted_spread, quantile_terms
 from planner.performance.distance import Ground
 from tests.unit.performance.test_spread import KNOWN, MEASURED
 
@@ -87,3 +87,16 @@ def test_the_quantile_is_that_of_the_rows():
     logs = np.random.default_rng(3).standard_normal(20_000)
     (found,) = quantile_terms(np.ones((logs.size, 1)), logs, np.ones(logs.size))
     assert found == pytest.approx(np.quantile(logs, 0.8), abs=0.02)
+
+
+def test_of_what_is_quiet_only_the_share_counts_that_rows_earn():
+    """Half of the rows are quiet by 0.6, of which they have earned 0.3: the factor is twice as far."""
+    quiet = np.arange(20_000) % 2.0
+    logs = np.random.default_rng(5).standard_normal(quiet.size) - 0.6 * quiet
+    design = np.column_stack([np.ones(quiet.size), quiet])
+    base, factor = quantile_terms(design, logs, np.ones(quiet.size), np.where(quiet > 0.0, 0.5, 1.0))
+    found, _ = quantile_terms(design, logs, np.ones(quiet.size))
+    # Where nothing is quiet the smooth bend adds its height.
+    bend = 0.5 * SMOOTH * np.log1p(np.exp(factor / SMOOTH))
+    assert base + 0.5 * factor + bend == pytest.approx(np.quantile(logs[quiet > 0], 0.8), abs=0.03)
+    assert base == pytest.approx(found, abs=0.03)
