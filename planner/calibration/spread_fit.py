@@ -26,7 +26,7 @@ SMOOTH = 0.1
 """Logarithms over which the loss bends."""
 GROUPS = (("throughput", "tpot"), ("ttft",))
 """Numbers whose distances are one: steps make the first two."""
-RIDGE = 2.0
+RIDGE = 4.0
 """Rows that a factor of e is worth."""
 ROUNDS = 5
 """Factors and distances in turn."""
