@@ -101,10 +101,10 @@ def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Ob
     tpot = after[many] / (answers[many] - 1)
     gaps = state.gaps
     statistics = {
-        "ttft": _statistics(ttft),
+        "ttft": statistics_of(ttft),
         "itl": {"mean": gaps.mean_s(), **{name: gaps.quantile_s(q) for name, q in QUANTILES.items()}},
-        "tpot": _statistics(tpot),
-        "e2e": _statistics(e2e),
+        "tpot": statistics_of(tpot),
+        "e2e": statistics_of(e2e),
     }
     by_metric = {"ttft": ttft, "tpot": tpot, "e2e": e2e}
     attainment, good = {}, np.ones(ttft.size, dtype=bool)
@@ -144,6 +144,14 @@ def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Ob
     )
 
 
+def experienced(plan: RunPlan, run: RunResult) -> tuple[FloatArray, FloatArray]:
+    """TTFT and E2E of every request of a run, the warm-up included; NaN of those that were refused."""
+    arrival, places = np.array(plan.requests.arrival_s), np.array(run.places)
+    first, last = np.array(run.state.first_s), np.array(run.state.last_s)
+    ttft = _ttft_s(plan, run, arrival, first, places)
+    return ttft, ttft + last - first
+
+
 def _ttft_s(
     plan: RunPlan, run: RunResult, arrival: FloatArray, first: FloatArray, places: NDArray[np.int64]
 ) -> FloatArray:
@@ -159,7 +167,8 @@ def _ttft_s(
     return np.asarray(found + (ratio - 1.0) * (until - arrival))
 
 
-def _statistics(values: FloatArray) -> dict[str, float]:
+def statistics_of(values: FloatArray) -> dict[str, float]:
+    """Mean and percentiles; NaN of nothing."""
     if not values.size:
         return {"mean": math.nan, **dict.fromkeys(QUANTILES, math.nan)}
     found = np.quantile(values, list(QUANTILES.values()))

@@ -108,8 +108,14 @@ def _latency(found: Replay) -> Iterator[tuple[str, ...]]:
             return
         for metric in metrics:
             values: Mapping[str, float] = getattr(one, f"{metric}_s")
-            cells = (_s(values[key]) if key in values else "" for key in _SHOWN)
-            yield (f"{name} {metric.upper()}", *cells)
+            yield (f"{name} {metric.upper()}", *_cells(values))
+    for name, tier in found.tiers.items():
+        yield (f"{name}, whole, TTFT", *_cells(tier.ttft_s))
+        yield (f"{name}, whole, E2E", *_cells(tier.e2e_s))
+
+
+def _cells(values: Mapping[str, float]) -> Iterator[str]:
+    return (_s(values[key]) if key in values else "" for key in _SHOWN)
 
 
 _POOL = ("pool", "replicas", "utilization", "busy", "decoding", "KV", "KV peak", "preempted")

@@ -42,6 +42,20 @@ class WorkloadReplayed(Noun):
     """Share of prompt tokens that were not computed."""
 
 
+class TierReplayed(Noun):
+    """What the requests of a tier experience, from its entrance to the answer that counts; seconds.
+
+    Those that were escalated or misplaced have waited for an answer that does not count before.
+    """
+
+    requests: int
+    """Answered in the period, over all seeds."""
+    ended: dict[str, float]
+    """Share of them whose answer that counts is of each stage."""
+    ttft_s: Statistic
+    e2e_s: Statistic
+
+
 class Predicted(Noun):
     """What the plan says of the same workload: of its slowest pool; seconds."""
 
@@ -179,6 +193,8 @@ class Replay(Answer):
     workloads: dict[str, WorkloadReplayed]
     predicted: dict[str, Predicted]
     pools: dict[str, PoolReplayed]
+    tiers: dict[str, TierReplayed] = {}
+    """Where all stages of a tier are replayed."""
     change: SmallestChange | None = None
     """Null where the plan holds, or no such change was found."""
     cost_usd_per_million_good_tokens: float | None = None

@@ -97,7 +97,7 @@ def perfect(question: Question, progress: Progress | None) -> Answered:
     none does. Pools keep the proportions of the plan.
     """
     one = replace(question, seeds=1)
-    base = run_plan(one, 0, None)
+    base = run_plan(one, 0)
     windows = _windows(question, base)
     whole = question.service.plan.each(lambda pool: replace(pool, turns=(), start_s=0.0))
     counts = _counts(question.service.plan)

@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.errors import input_error
 from planner.performance.traffic import Trimmed, known, pairs
+from planner.planning.replaying.tiers import Handed, Stage, merged
 from planner.planning.workload.case import Case, lengths_of, tokens_of_image
 from planner.replay.arrivals import RateProfile, arrivals_s, at_rate
 from planner.replay.lengths import (
@@ -62,6 +63,8 @@ class Arriving:
     """The n-th adapter is asked for in proportion to ``n^-skew``; None: no adapter ever lacks its slot."""
     hourly_rps: tuple[float, ...] = ()
     """By hour of the period, where it is longer than one; the first fills the fleet before it."""
+    stage: Stage | None = None
+    """Of a tier, at whose entrance these come; None: of none."""
 
     @property
     def profile(self) -> RateProfile:
@@ -82,6 +85,10 @@ class Came:
     """Empty: one class."""
     since_s: float
     until_s: float
+    entered_s: FloatArray
+    """When each came to the entrance of its tier."""
+    rows: IntArray | None = None
+    """Of the trace that they are from."""
 
 
 def source_of(case: Case, folder: Path, catalog: Catalog) -> Source:
@@ -121,6 +128,7 @@ def came(
     cached: float,
     names: tuple[str, ...],
     seed: int,
+    handed: Handed | None = None,
 ) -> Came:
     """The requests of one run; the same seed gives the same ones.
 
@@ -131,37 +139,60 @@ def came(
         cached: share of a prompt that its cache finds.
         names: classes of requests that pools serve.
         seed: of everything that is drawn.
+        handed: what the stage of a tier before this one sends on; None: nothing.
     """
     random = np.random.default_rng(seed)
-    trace, blocks = arriving.trace, None
-    if trace is not None and trace.arrival_s is not None:
-        arrival = (
-            trace.arrival_s if arriving.trace_rps is None else at_rate(trace.arrival_s, arriving.trace_rps)
-        )
-        rows = np.flatnonzero(arrival <= arriving.duration_s)
-        arrival = arrival[rows]
+    trace = arriving.trace
+    timed = trace is not None and trace.arrival_s is not None
+    arrival, rows, since, until = _arrivals(arriving, random)
+    if arriving.stage is not None:
+        mine = arriving.stage.taken(arrival.size, seed)
+        arrival, rows = arrival[mine], None if rows is None else rows[mine]
+    entered = arrival
+    if handed is not None:
+        order, arrival, entered = merged(arrival, handed)
+        if rows is not None and handed.rows is not None:
+            rows = np.concatenate([rows, handed.rows])[order]
+    if not arrival.size:
+        arrival = entered = np.array([since])
+        rows = None if rows is None else np.zeros(1, dtype=np.int64)
+    numbers: IntArray | None = None
+    if trace is not None and rows is not None:
         prompts, answers = trace.input_tokens[rows], trace.output_tokens[rows]
-        since, numbers = 0.0, None
-        until = arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
-        blocks = None if trace.blocks is None else tuple(trace.blocks[row] for row in rows.tolist())
     else:
-        until = arriving.warm_up_s + arriving.duration_s
-        since = arriving.warm_up_s
-        arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
-        if not arrival.size:
-            arrival = np.array([since])
-        if trace is not None:
-            rows = random.integers(0, trace.input_tokens.size, arrival.size)
-            prompts, answers, numbers = trace.input_tokens[rows], trace.output_tokens[rows], None
-        else:
-            prompts, answers, numbers = _drawn(source, arrival.size, random)
+        prompts, answers, numbers = _drawn(source, arrival.size, random)
+    blocks = None
+    if timed and trace is not None and trace.blocks is not None and rows is not None:
+        blocks = tuple(trace.blocks[row] for row in rows.tolist())
     computed = in_tokens(np.asarray(prompts * (1.0 - cached), dtype=np.float64))
     waits = _fetched(pools, arrival.size, random)
     size = 1 if trace is None or blocks is None else trace.block_tokens
     lists = (arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist())
     adapter = _adapters(source.adapters, arriving.adapter_skew, arrival.size, random)
     requests = Requests(*lists, waits, blocks, size, adapter)
-    return Came(requests, _classes(names, source, prompts, numbers), since, until)
+    return Came(requests, _classes(names, source, prompts, numbers), since, until, entered, rows)
+
+
+def _arrivals(
+    arriving: Arriving, random: np.random.Generator
+) -> tuple[FloatArray, IntArray | None, float, float]:
+    """Arrivals with their rows of the trace, and the period that is looked at."""
+    trace = arriving.trace
+    if trace is not None and trace.arrival_s is not None:
+        arrival = trace.arrival_s
+        if arriving.trace_rps is not None:
+            arrival = at_rate(arrival, arriving.trace_rps)
+        rows = np.flatnonzero(arrival <= arriving.duration_s)
+        arrival = arrival[rows]
+        return arrival, rows, 0.0, arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
+    since = arriving.warm_up_s
+    arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
+    if not arrival.size:
+        arrival = np.array([since])
+    drawn_rows = None
+    if trace is not None:
+        drawn_rows = random.integers(0, trace.input_tokens.size, arrival.size)
+    return arrival, drawn_rows, since, since + arriving.duration_s
 
 
 def _drawn(
