@@ -124,7 +124,7 @@ class Holdings:
         heapq.heapify(self.ends)
         run = self.run
         written = int(context + grown + 1e-9) - run.requests.prompt[index]
-        run.handed.discard(index)
+        run.handed[index] = 0
         if written > 0:
             run.written[index] = min(written, run.requests.answer[index] - 1)
             run.stalled_s[index] = self.begins_s
@@ -195,7 +195,7 @@ class Holdings:
             self.run.written.pop(index, None)
             self.run.swapped.pop(index, None)
             self.run.stalled_s.pop(index, None)
-            self.run.handed.discard(index)
+            self.run.handed[index] = 0
         self.forget()
         self.waiting.clear()
         self.prefilling, self.joined = [], []

@@ -159,11 +159,10 @@ def _ttft_s(
     ratio = np.array([pool.first_token_ratio for pool in front])[np.maximum(places, 0)]
     overhead = np.array([pool.overhead_s for pool in front])[np.maximum(places, 0)]
     found = first - arrival + ratio * overhead
-    sent = run.state.sent_s
     until = first
-    if sent:
-        until = np.array([sent.get(index, math.nan) for index in range(first.size)])
-        until = np.where(np.isfinite(until), np.minimum(until, first), first)
+    if plan.service.prefill:
+        sent = np.array(run.state.sent_s)
+        until = np.where(np.isfinite(sent), np.minimum(sent, first), first)
     return np.asarray(found + (ratio - 1.0) * (until - arrival))
 
 

@@ -8,6 +8,7 @@ other, and a decode replica writes the answer.
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -29,10 +30,10 @@ class RunResult:
 
     state: RunState
     pools: tuple[Pool, ...]
-    places: list[int]
+    places: array[int]
     """The front pool of each request, by its number; -1: refused."""
-    receivers: list[int]
-    """The decode pool of each."""
+    receivers: array[int]
+    """The decode pool of each, where prompts are computed apart."""
     lost: int = 0
     """Requests that were sent again because their replica failed."""
     ended_s: float = 0.0
@@ -54,8 +55,8 @@ class _Run(ReplicasOverTime):
     def __init__(self, plan: RunPlan, progress: Callable[[float], None] | None) -> None:
         self.progress = progress
         service, self.random = plan.service, Random(plan.seed)
-        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts)
         apart = bool(service.prefill)
+        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts, apart)
         self.front = [Pool(one, self.state, self.random, only_prompts=apart) for one in service.front]
         self.back = [
             Pool(one, self.state, self.random, starts_answers=service.starts_answers)
@@ -63,7 +64,8 @@ class _Run(ReplicasOverTime):
         ]
         super().__init__([*self.front, *self.back], plan)
         count = len(plan.requests)
-        self.places, self.receivers = [-1] * count, [-1] * count
+        nowhere = array("h", [-1])
+        self.places, self.receivers = nowhere * count, nowhere * (count if apart else 0)
         self.credit: dict[int, list[float]] = {}
 
     def result(self) -> RunResult:
@@ -173,7 +175,8 @@ class _Run(ReplicasOverTime):
     def _hand_over(self, number: int, place: int, index: int, now: float) -> None:
         """The KV of a prompt goes to a decode replica, over the links of both."""
         state, requests, service = self.state, self.plan.requests, self.plan.service
-        state.sent_s.setdefault(index, now)
+        if state.sent_s[index] != state.sent_s[index]:
+            state.sent_s[index] = now
         if not service.starts_answers:
             if state.first_s[index] != state.first_s[index]:
                 state.first_s[index] = now
@@ -221,6 +224,6 @@ class _Run(ReplicasOverTime):
             self.lost += 1
             self._arrive(index, now)
             return
-        self.state.handed.add(index)
+        self.state.handed[index] = 1
         if pool.replicas[place].arrive(index, now):
             self.note(number, place)

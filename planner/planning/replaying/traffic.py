@@ -24,7 +24,7 @@ from planner.replay.lengths import (
     drawn_pairs,
     in_tokens,
 )
-from planner.replay.requests import Requests
+from planner.replay.requests import Requests, compact
 from planner.schema.catalog_index import Catalog
 from planner.schema.lengths import LengthSide
 from planner.schema.pool import Pool
@@ -81,7 +81,7 @@ class Came:
     """The requests of one run."""
 
     requests: Requests
-    class_of: list[int]
+    class_of: Sequence[int]
     """Empty: one class."""
     since_s: float
     until_s: float
@@ -167,7 +167,7 @@ def came(
     computed = in_tokens(np.asarray(prompts * (1.0 - cached), dtype=np.float64))
     waits = _fetched(pools, arrival.size, random)
     size = 1 if trace is None or blocks is None else trace.block_tokens
-    lists = (arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist())
+    lists = (compact(arrival), compact(prompts), compact(answers), compact(computed))
     adapter = _adapters(source.adapters, arriving.adapter_skew, arrival.size, random)
     requests = Requests(*lists, waits, blocks, size, adapter)
     return Came(requests, _classes(names, source, prompts, numbers), since, until, entered, rows)
@@ -215,33 +215,33 @@ def _drawn(
     return in_tokens(prompts + source.image_tokens), in_tokens(answers), numbers
 
 
-def _adapters(number: int, skew: float | None, count: int, random: np.random.Generator) -> list[int] | None:
+def _adapters(
+    number: int, skew: float | None, count: int, random: np.random.Generator
+) -> Sequence[int] | None:
     """The adapter of each request."""
     if not number or skew is None:
         return None
     weight = np.arange(1.0, number + 1.0) ** -skew
-    found: list[int] = random.choice(number, count, p=weight / weight.sum()).tolist()
-    return found
+    return compact(random.choice(number, count, p=weight / weight.sum()))
 
 
-def _fetched(pools: Sequence[Pool], count: int, random: np.random.Generator) -> list[float] | None:
+def _fetched(pools: Sequence[Pool], count: int, random: np.random.Generator) -> Sequence[float] | None:
     """Waits for KV that comes from outside the GPU."""
     reuse = next((pool.reuse for pool in pools if pool.reuse is not None), None)
     if reuse is None or not reuse.fetched or not reuse.fetch_s:
         return None
-    found: list[float] = np.where(random.random(count) < reuse.fetched, reuse.fetch_s, 0.0).tolist()
-    return found
+    return compact(np.where(random.random(count) < reuse.fetched, reuse.fetch_s, 0.0))
 
 
 def _classes(
     names: tuple[str, ...], source: Source, prompts: IntArray, numbers: IntArray | None
-) -> list[int]:
+) -> Sequence[int]:
     """The class of each request by the names of a plan: ``prompt<=1024``, or buckets."""
     if names == ONE_CLASS or len(names) <= 1:
         return []
     if numbers is not None and set(names) <= set(source.bucket_names):
         places = np.array([names.index(name) if name in names else 0 for name in source.bucket_names])
-        return [int(place) for place in places[numbers]]
+        return compact(places[numbers])
     tops = [int(name.removeprefix("prompt<=")) for name in names if name.startswith("prompt<=")]
     if len(tops) + 1 != len(names):
         return []
@@ -250,7 +250,7 @@ def _classes(
     at = np.searchsorted(np.array(sorted(tops)), prompts, side="left")
     low = [place for place, name in enumerate(names) if name.startswith("prompt<=")]
     places = np.array([*(low[one] for one in order), last])
-    return [int(place) for place in places[at]]
+    return compact(places[at])
 
 
 def refuse_thinned(trace: TraceLengths, where: str) -> TraceLengths:
