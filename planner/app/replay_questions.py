@@ -22,7 +22,7 @@ from planner.replay.run_plan import Failure
 from planner.schema.catalog import Storage
 from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan
-from planner.schema.routing import RoutingPolicy
+from planner.schema.replay import Router
 from planner.schema.traces import TraceColumns, TraceLengths, TraceNamed
 
 WHERE = "planner replay"
@@ -51,7 +51,9 @@ class Asked:
     duration_s: float | None = None
     seeds: int = 3
     seed: int = 0
-    router: RoutingPolicy | None = None
+    router: Router | None = None
+    overflow: float | None = None
+    """Load over the mean beyond which what belongs to a replica goes to the next; None: its own."""
     failures: tuple[tuple[str, float], ...] = ()
     workload: str | None = None
     confidence: float | None = None
@@ -189,6 +191,14 @@ def question_of(
     mine = {pool.id for pool in service.pools}
     failures = tuple(Failure(name, at_s) for name, at_s in asked.failures if name in mine)
     seeds = 1 if stage is None and _certain(service, timed) else asked.seeds
+    if asked.overflow is not None:
+        bound = asked.overflow
+        service = replace(service, plan=service.plan.each(lambda pool: replace(pool, overflow=bound)))
+    nameless = asked.adapter_skew is None and (trace is None or not timed or trace.blocks is None)
+    if asked.router == "consistent-hash" and nameless:
+        found = "requests without anything to be known by"
+        expected = "a trace with ids of blocks (Mooncake, hashes= of --columns), or --adapter-skew"
+        raise input_error(WHERE, "--router", found, expected)
     if asked.scalers.cold_start_s is not None:
         start_s = asked.scalers.cold_start_s
         service = replace(service, plan=service.plan.each(lambda pool: replace(pool, start_s=start_s)))

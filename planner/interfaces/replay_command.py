@@ -16,7 +16,7 @@ from planner.interfaces.spread_options import Processes, Results, Scheduler, spr
 from planner.interfaces.trace_command import EXAMPLE, parsed_columns
 
 if TYPE_CHECKING:
-    from planner.schema.routing import RoutingPolicy
+    from planner.schema.replay import Router
 
 COMMAND = "planner replay"
 _MOST_SEEDS = 1_000
@@ -61,6 +61,14 @@ def replay(
     router: Annotated[
         str | None,
         Option("--router", metavar="POLICY", help="Another router than the plan's in front of every pool."),
+    ] = None,
+    overflow: Annotated[
+        str | None,
+        Option(
+            "--overflow",
+            metavar="RATIO",
+            help="Of routers by prefix, key or length: load over the mean beyond which others take over.",
+        ),
     ] = None,
     batching: Annotated[
         str | None,
@@ -140,7 +148,7 @@ def replay(
     catalog: Overlays = None,
 ) -> None:
     """Replay a plan request by request, step by step: does it keep its limits, and where not, why."""
-    from planner.schema.replay import EVICTIONS, PREEMPTIONS, SCHEDULERS
+    from planner.schema.replay import EVICTIONS, PREEMPTIONS, ROUTERS, SCHEDULERS
 
     checks = Checks(COMMAND)
     named = None if columns is None else parsed_columns(checks, columns)
@@ -153,7 +161,8 @@ def replay(
         checks.refuse("--duration", f'"{duration}"', "it without several --hours, which say how long")
     runs = checks.whole("--seeds", seeds, high=_MOST_SEEDS)
     first = checks.whole("--seed", seed, low=0, high=MAX_SEED)
-    policy = _router(checks, router)
+    policy = None if router is None else checks.word("--router", router, ROUTERS)
+    bound = _overflow(checks, overflow, policy)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
     share = _share(checks, "--confidence", confidence, 0.01, 0.99)
     aim = _share(checks, "--target", target, 0.01, 1.0)
@@ -193,6 +202,7 @@ def replay(
         seeds=runs,
         seed=first,
         router=policy,
+        overflow=bound,
         failures=failures,
         workload=workload,
         confidence=share,
@@ -218,10 +228,15 @@ def replay(
     raise Exit(faults.NO if found.verdict == "breaks" else faults.ANSWERED)
 
 
-def _router(checks: Checks, text: str | None) -> RoutingPolicy | None:
-    from planner.schema.routing import POLICIES
+def _overflow(checks: Checks, text: str | None, policy: Router | None) -> float | None:
+    from planner.schema.replay import OVERFLOWING
 
-    return None if text is None else checks.word("--router", text, POLICIES)
+    value = checks.positive("--overflow", text, "a ratio above 1")
+    if value is not None and value <= 1.0:
+        checks.refuse("--overflow", f'"{text}"', "a ratio above 1, such as 1.25")
+    if value is not None and policy not in OVERFLOWING:
+        checks.refuse("--overflow", f'"{text}"', f"it with --router {', '.join(OVERFLOWING)}")
+    return value
 
 
 def _hours(checks: Checks, text: str | None) -> tuple[int, int] | None:

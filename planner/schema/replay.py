@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.pool import Statistic
-from planner.schema.routing import RoutingPolicy
+from planner.schema.routing import POLICIES, RoutingPolicy
 
 Scheduler = Literal["fcfs", "prefill-first", "decode-first", "slo-aware"]
 """First come, first served beside decoding; prompts in steps of their own while decoding waits; whole
@@ -17,6 +17,14 @@ SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 Preemption = Literal["recompute", "swap"]
 PREEMPTIONS: tuple[Preemption, ...] = get_args(Preemption)
 EVICTIONS: tuple[Literal["lru", "lfu"], ...] = ("lru", "lfu")
+
+
+Router = RoutingPolicy | Literal["consistent-hash", "by-length"]
+"""Those that plans know; to the replica that the adapter or the prefix of a request belongs to; replicas for
+short and for long prompts."""
+OVERFLOWING: tuple[Router, ...] = ("cache-aware", "consistent-hash", "by-length")
+"""Those that know where a request belongs; what is too much for that replica may go to the next."""
+ROUTERS: tuple[Router, ...] = (*POLICIES, "consistent-hash", "by-length")
 
 
 class WorkloadReplayed(Noun):
@@ -85,7 +93,7 @@ class PoolReplayed(Noun):
     adapter_loads: int = 0
     """LoRA adapters that were loaded into a slot, over all seeds."""
     hit_ratio: float
-    policy: RoutingPolicy
+    policy: Router
 
 
 class LimitReplayed(Noun):

@@ -121,7 +121,7 @@ def test_twice_the_load_breaks_it_and_more_replicas_mend_it(told, plan):
     assert unasked["change"] is None
 
 
-@pytest.mark.parametrize("router", ["round-robin", "random", "power-of-two", "shared-queue"])
+@pytest.mark.parametrize("router", ["random", "shared-queue", "by-length"])
 def test_another_router_may_stand_in_front(told, plan, router):
     found = told("replay", plan, "--seeds", "1", "--duration", "30", "--router", router, "--no-change")
     assert found["pools"][POOL]["policy"] == router
@@ -254,6 +254,9 @@ def test_requests_that_no_cache_holds_are_refused_by_number(told, plan, tmp_path
         (("--fail", "chat/serve/7@3"), "a pool of the plan: chat/serve/1"),
         (("--fail", "chat/serve/1"), "a pool and a time"),
         (("--router", "sticky"), "one of least-loaded"),
+        (("--router", "consistent-hash"), "ids of blocks"),
+        (("--router", "by-length", "--overflow", "1"), "above 1"),
+        (("--router", "random", "--overflow", "2"), "it with --router cache-aware"),
         (("--seeds", "0"), "--seeds"),
         (("--duration", "-3"), "--duration"),
         (("--workload", "chatt"), '"chat"'),
@@ -290,4 +293,6 @@ def test_blocks_of_a_trace_are_found_again(told, plan, tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = told("replay", plan, "--seeds", "1", "--no-change", "--trace", str(path))
     assert found["workloads"]["chat"]["hit_ratio"] > 0.3
+    words = ("--router", "consistent-hash", "--overflow", "1.5", "--no-change", "--trace", str(path))
+    assert told("replay", plan, *words)["workloads"]["chat"]["hit_ratio"] > 0.3
     assert any("blocks of 512 tokens" in warning for warning in found["warnings"])

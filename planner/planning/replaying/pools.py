@@ -31,8 +31,7 @@ from planner.schema.catalog import Storage
 from planner.schema.catalog_index import Catalog
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
-from planner.schema.replay import Preemption, Scheduler
-from planner.schema.routing import RoutingPolicy
+from planner.schema.replay import Preemption, Router, Scheduler
 from planner.steptime.memory import sequence_bytes
 from planner.steptime.specs import StepSpecs
 
@@ -62,7 +61,7 @@ class Given:
     """The document, for messages."""
     confidence: float
     """With this probability real steps are no slower."""
-    router: RoutingPolicy | None = None
+    router: Router | None = None
     """In place of the plan's; None: the plan's."""
     engine: EngineAsked = field(default_factory=EngineAsked)
     storage: Storage | None = None
@@ -211,7 +210,7 @@ class _Made:
         slots, rate = lora.active or lora.adapters, self.item.accelerator.host.pcie_one_way
         return slots, memory.adapters / slots / float(rate) if rate is not None else 0.0
 
-    def _router(self) -> RoutingPolicy:
+    def _router(self) -> Router:
         given, case = self.given, self.given.case
         if given.router is not None:
             return given.router
