@@ -55,6 +55,8 @@ class Asked:
     overflow: float | None = None
     """Load over the mean beyond which what belongs to a replica goes to the next; None: its own."""
     failures: tuple[tuple[str, float], ...] = ()
+    fill: tuple[int, int] | None = None
+    """Tokens of prompt and answer of batch work in what requests leave of replicas; None: none."""
     workload: str | None = None
     confidence: float | None = None
     engine: EngineAsked = field(default_factory=EngineAsked)
@@ -104,7 +106,8 @@ def services_of(
             workload = workload.model_copy(update={"slo": without_router(workload, router_s)})
         service = service_of(
             workload, plan, session.stated, session.study, where=where, confidence=asked.confidence,
-            router=asked.router, hours=hours, engine=asked.engine, storage=storage,
+            router=asked.router, hours=hours, engine=replace(asked.engine, fills=asked.fill is not None),
+            storage=storage,
         )  # fmt: skip
         services += [] if service is None else [service]
     if not services:
@@ -202,7 +205,21 @@ def question_of(
     if asked.scalers.cold_start_s is not None:
         start_s = asked.scalers.cold_start_s
         service = replace(service, plan=service.plan.each(lambda pool: replace(pool, start_s=start_s)))
-    return Question(service, arriving, seeds, asked.seed, failures, several)
+    if asked.fill is not None:
+        _check_fill(asked, asked.fill, service)
+    return Question(service, arriving, seeds, asked.seed, failures, several, fill=asked.fill)
+
+
+def _check_fill(asked: Asked, fill: tuple[int, int], service: Service) -> None:
+    if asked.adapter_skew is not None:
+        raise input_error(WHERE, "--fill", "it with --adapter-skew", "one of them: batch work has no adapter")
+    if not service.plan.serve:
+        found = f"{service.workload} with prefill and decode apart"
+        raise input_error(WHERE, "--fill", found, "pools that do both")
+    for pool in service.plan.serve:
+        if not pool.worker.holds(*fill):
+            found = f"{fill[0]}/{fill[1]} tokens, more than the KV cache of {pool.id}"
+            raise input_error(WHERE, "--fill", found, "requests that fit an empty cache")
 
 
 def _own_trace(own: TraceNamed, session: LoadedProblem) -> TraceLengths | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 COMMAND = "planner replay"
 _MOST_SEEDS = 1_000
+_TOKENS = 10_000_000
 
 
 def replay(
@@ -125,6 +126,10 @@ def replay(
             "its place. May repeat.",
         ),
     ] = None,
+    fill: Annotated[
+        str | None,
+        Option("--fill", metavar="IN/OUT", help="Batch work of so many tokens in what requests leave."),
+    ] = None,
     workload: Annotated[
         str | None, Option("--workload", metavar="W", help="This workload alone; default: all of them.")
     ] = None,
@@ -164,6 +169,7 @@ def replay(
     policy = None if router is None else checks.word("--router", router, ROUTERS)
     bound = _overflow(checks, overflow, policy)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
+    batch = _tokens(checks, fill)
     share = _share(checks, "--confidence", confidence, 0.01, 0.99)
     aim = _share(checks, "--target", target, 0.01, 1.0)
     warm = checks.whole("--min-replicas", min_replicas, high=10_000)
@@ -204,6 +210,7 @@ def replay(
         router=policy,
         overflow=bound,
         failures=failures,
+        fill=batch,
         workload=workload,
         confidence=share,
         change=not no_change,
@@ -258,6 +265,17 @@ def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
     if not mark or not pool:
         checks.refuse("--fail", f'"{text}"', 'a pool and a time, such as "chat/serve/1@120"')
     return (pool, at_s) if mark and pool and at_s is not None else None
+
+
+def _tokens(checks: Checks, text: str | None) -> tuple[int, int] | None:
+    """Of prompt and answer."""
+    if text is None:
+        return None
+    told = [int(part) if part.isdecimal() else 0 for part in text.split("/")]
+    if len(told) == 2 and 1 <= told[0] <= _TOKENS and 2 <= told[1] <= _TOKENS:
+        return told[0], told[1]
+    checks.refuse("--fill", f'"{text}"', "tokens of a prompt and of an answer of two or more, as 2000/500")
+    return None
 
 
 def _share(checks: Checks, flag: str, text: str | None, low: float, high: float) -> float | None:

@@ -58,6 +58,18 @@ class Holdings:
         self.cache = PrefixBlocks(worker.eviction) if run.requests.blocks is not None else None
         """Blocks of prompts that may be found again, in what running requests leave of the room."""
 
+    def opens(self, queue: deque[int] | None) -> None:
+        """It takes requests, of the pool's queue if there is one."""
+        self.queue = queue
+
+    def closes(self) -> None:
+        """It takes none any more."""
+        self.queue = None
+
+    def counted(self) -> int:
+        """Decoding requests whose gaps matter."""
+        return len(self.ends)
+
     def used_bytes(self, more_steps: int = 0) -> float:
         """Bytes of the cache that are taken, after so many more steps; exact."""
         if self.worker.reserves_answer:
@@ -106,17 +118,23 @@ class Holdings:
             steps = self.ends[0][0] - self.step if steps > 1 else steps
         return steps
 
+    def victim(self) -> int:
+        """Who gives way: the request that was admitted last."""
+        return self.prefilling[-1] if self.prefilling else next(reversed(self.begun))
+
     def preempt(self) -> None:
         """The request that was admitted last is set back; its KV is computed again, or kept by the host."""
         self.preemptions += 1
-        if self.prefilling:
-            index = self.prefilling.pop()
+        index = self.victim()
+        if index in self.left:
+            self.prefilling.remove(index)
             del self.left[index]
             self.reserved -= self.taken.pop(index)
             self.waiting.appendleft(index)
             return
-        index, (began, context) = next(reversed(self.begun.items()))
-        del self.begun[index]
+        began, context = self.begun.pop(index)
+        if self.worker.reserves_answer:
+            self.reserved -= self.taken.pop(index)
         each = self.worker.tokens_per_step
         grown = (self.step - began) * each
         self.held -= context + grown

@@ -38,6 +38,10 @@ class PoolUse:
     preemptions: int
     swaps: int = 0
     adapter_loads: int = 0
+    batch_done: int = 0
+    """Requests of batch work that ended in the period …"""
+    batch_gave_way: int = 0
+    """… and how often one was set back."""
     paid: tuple[float, ...] = ()
     """Replicas by part of the period, with those that start or drain …"""
     busy_by_part: tuple[float, ...] = ()
@@ -193,6 +197,8 @@ def _use(
         preemptions=sum(one.preemptions for one in pool.replicas),
         swaps=sum(one.swaps for one in pool.replicas),
         adapter_loads=sum(one.adapter_loads for one in pool.replicas),
+        batch_done=0 if pool.backlog is None else pool.backlog.done,
+        batch_gave_way=0 if pool.backlog is None else pool.backlog.gave_way,
         paid=tuple(one / (edges[1] - edges[0] or 1.0) for one in paid_s),
         busy_by_part=tuple(min(a / b, 1.0) for a, b in zip(use.busy_s, each, strict=True)),
         decoding=tuple(a / b for a, b in zip(use.sequence_s, each, strict=True)),

@@ -8,6 +8,7 @@ from random import Random
 
 from planner.replay.affinity import affinity
 from planner.replay.autoscaler import Autoscaler, Watch
+from planner.replay.backfill import Backlog, Fill, FillingReplica
 from planner.replay.lives import DRAINS, OFF, SERVES, STARTS, Lives
 from planner.replay.replica import IDLE, Replica
 from planner.replay.routers import GONE, router
@@ -58,6 +59,8 @@ class PoolPlan:
     """In place of turns."""
     overflow: float | None = None
     """Load over the mean beyond which routers by prefix, key or length pass a replica by; None: theirs."""
+    fill: Fill | None = None
+    """Batch work in what requests leave of its replicas."""
 
 
 class Pool:
@@ -86,6 +89,7 @@ class Pool:
         self.watch = None if plan.autoscaler is None else Watch(plan.autoscaler, plan.start_s)
         self.arrived = 0
         """Requests that have come to it."""
+        self.backlog = None if plan.fill is None else Backlog(plan.fill)
         self.shares = dict(plan.classes)
         for _ in range(plan.replicas):
             self._add(0.0, 0.0)
@@ -94,7 +98,7 @@ class Pool:
 
     def _add(self, now_s: float, ready_s: float) -> int:
         """A replica on a server that is paid from now on."""
-        made = Replica(
+        made = (Replica if self.backlog is None else FillingReplica)(
             self.plan.worker,
             self.run,
             only_prompts=self._only_prompts,
@@ -102,6 +106,8 @@ class Pool:
             queue=self.queue,
             use=self.use,
         )
+        if self.backlog is not None and isinstance(made, FillingReplica):
+            made.fills_from(self.backlog)
         self.replicas.append(made)
         self.links_s.append(0.0)
         self.loads.append(0 if ready_s <= now_s else GONE)
@@ -118,7 +124,7 @@ class Pool:
         """So many more: those that drain stay, the others start; the places of the latter."""
         for place in self.lives.at(DRAINS)[:number]:
             self.loads[place] -= GONE
-            self.replicas[place].queue = self.queue
+            self.replicas[place].opens(self.queue)
             self.lives.state[place] = SERVES
             number -= 1
         started = []
@@ -138,7 +144,7 @@ class Pool:
             return False
         self.lives.state[place] = SERVES
         self.loads[place] = 0
-        self.replicas[place].queue = self.queue
+        self.replicas[place].opens(self.queue)
         return True
 
     def shrink(self, number: int, now_s: float) -> None:
@@ -151,7 +157,7 @@ class Pool:
         serving = sorted(self.lives.at(SERVES), key=lambda place: (self.loads[place], -place))
         for place in serving[:number]:
             self.loads[place] += GONE
-            self.replicas[place].queue = None
+            self.replicas[place].closes()
             self.lives.state[place] = DRAINS
             self.ended(place, now_s)
 

@@ -61,6 +61,13 @@ class ReplicasOverTime:
         for index in requests:
             heapq.heappush(self.events, (now, ARRIVES, index, 0))
 
+    def fill_all(self, now: float) -> None:
+        """Batch work begins at once, where there is any."""
+        for number, pool in enumerate(self.pools):
+            for place in pool.lives.at(SERVES) if pool.backlog is not None else ():
+                if pool.replicas[place].look(now):
+                    self.note(number, place)
+
     def _fail(self, number: int, now: float) -> None:
         """The busiest replica of a pool is lost; its requests are sent again from the start."""
         pool = self.pools[number]
@@ -84,7 +91,7 @@ class ReplicasOverTime:
         self._again(stuck, now)
         pool = self.pools[number]
         for place in places:
-            if pool.queue and pool.replicas[place].look(now):
+            if (pool.queue or pool.backlog) and pool.replicas[place].look(now):
                 self.note(number, place)
 
     def _grow(self, number: int, count: int, now: float) -> None:
@@ -104,7 +111,7 @@ class ReplicasOverTime:
             self._grow(number, wanted - there, now)
         else:
             pool.shrink(there - wanted, now)
-        if now < self.plan.requests.arrival_s[-1]:
+        if now < self.plan.requests.arrival_s[self.plan.coming - 1]:
             heapq.heappush(self.events, (now + EVERY_S, _LOOKS, number, 0))
 
     def _turn(self, number: int, place: int, now: float) -> None:

@@ -59,5 +59,12 @@ class RunPlan:
     """Number of each request's class; empty: one class."""
     class_names: tuple[str, ...] = ("all",)
     failures: tuple[Failure, ...] = ()
+    batch: int = 0
+    """Of the requests, the last ones that do not arrive: batch work of `PoolPlan.fill`."""
     parts: int = 1
     """Equal parts of the period that are looked at one by one."""
+
+    @property
+    def coming(self) -> int:
+        """Requests that arrive."""
+        return len(self.requests) - self.batch

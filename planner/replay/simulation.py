@@ -72,8 +72,9 @@ class _Run(ReplicasOverTime):
         """Send everything, then wait for the last answer."""
         arrivals, events, pools = self.plan.requests.arrival_s, self.events, self.pools
         waits = self.plan.requests.wait_s
-        count, coming, number = len(arrivals), 0, 0
+        count, coming, number = self.plan.coming, 0, 0
         now = 0.0
+        self.fill_all(now)
         while coming < count or events:
             if coming < count and (not events or arrivals[coming] <= events[0][0]):
                 now = arrivals[coming]

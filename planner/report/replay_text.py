@@ -40,6 +40,14 @@ def view(found: Replay) -> RenderableType:
         parts.append(section("Scaling", table(_SCALING, _scaling(found), right=range(1, 4))))
     if found.reasons:
         parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
+    batch = [
+        f"{name}: {numbers.significant(one.batch.output_tokens_per_s)} output tokens/s "
+        f"({numbers.significant(one.batch.requests_per_s)} requests/s), set back {one.batch.gave_way:,} times"
+        for name, one in found.pools.items()
+        if one.batch is not None
+    ]
+    if batch:
+        parts.append(section("Batch work in what requests leave", bullets(batch[:_MOST_ROWS])))
     if found.change is not None:
         price = numbers.usd(found.change.usd_per_hour)
         parts.append(section("Smallest change", bullets([f"{found.change.text}: {price}/h more"])))

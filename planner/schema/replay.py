@@ -73,6 +73,16 @@ class Predicted(Noun):
     e2e_s: Statistic = {}
 
 
+class BatchReplayed(Noun):
+    """Batch work that filled what the requests of a pool left."""
+
+    requests_per_s: float
+    """That ended in the period."""
+    output_tokens_per_s: float
+    gave_way: int
+    """How often one was set back for a request, over all seeds."""
+
+
 class PoolReplayed(Noun):
     """What the replicas of one pool do; means over the period and all seeds."""
 
@@ -94,6 +104,8 @@ class PoolReplayed(Noun):
     """LoRA adapters that were loaded into a slot, over all seeds."""
     hit_ratio: float
     policy: Router
+    batch: BatchReplayed | None = None
+    """Where batch work fills the pool."""
 
 
 class LimitReplayed(Noun):

@@ -143,10 +143,24 @@ def test_prefill_and_decode_apart(told, apart):
     assert found["workloads"]["chat"]["ttft_s"]["p50"] == pytest.approx(predicted, rel=0.5)
 
 
+def test_batch_work_fills_what_requests_leave(told, plan, capsys):
+    words = (plan, "--duration", "30", "--fill", "400/50", "--no-change")
+    found = told("replay", *words, "--seeds", "1")
+    batch = found["pools"][POOL]["batch"]
+    assert batch["output_tokens_per_s"] == pytest.approx(50 * batch["requests_per_s"])
+    assert batch["requests_per_s"] > 0.5
+    assert found["verdict"] == "holds"
+    assert found["workloads"]["chat"]["requests"] == pytest.approx(1_200, rel=0.1)
+    assert cli.run(["replay", *words, "--seeds", "1"]) == 0
+    assert "Batch work in what requests leave" in capsys.readouterr().out
+
+
 def test_a_decode_replica_that_is_lost_sends_its_requests_back(apart, capsys):
     words = ("--seeds", "1", "--duration", "60", "--fail", "chat/decode/1@20s", "--no-change", "--json")
     assert cli.run(["replay", apart, *words]) in (0, 1)
     assert json.loads(capsys.readouterr().out)["workloads"]["chat"]["sent_again"] > 0
+    assert cli.run(["replay", apart, "--fill", "400/50"]) == 2
+    assert "prefill and decode apart" in capsys.readouterr().err
 
 
 def _azure(tmp_path, rows):
@@ -260,6 +274,10 @@ def test_requests_that_no_cache_holds_are_refused_by_number(told, plan, tmp_path
         (("--seeds", "0"), "--seeds"),
         (("--duration", "-3"), "--duration"),
         (("--workload", "chatt"), '"chat"'),
+        (("--fill", "400"), "tokens of a prompt and of an answer"),
+        (("--fill", "400000000/5"), "tokens of a prompt and of an answer"),
+        (("--fill", "9000000/5"), "requests that fit an empty cache"),
+        (("--fill", "400/50", "--adapter-skew", "1"), "one of them"),
         (("--confidence", "150 %"), "--confidence"),
         (("--columns", "time=a,input=b,output=c"), "--trace"),
         (("--rate", "100000000"), "requests of a workload"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planner.performance.load import PERCENTILE
+from planner.planning.replaying.filling import batch_replayed, filled
 from planner.planning.replaying.pools import later
 from planner.planning.replaying.service import Service, predicted_statistics
 from planner.planning.replaying.tiers import Handed, Stayed
@@ -40,6 +41,8 @@ class Question:
     """Hours of the plan that are replayed one after the other; empty: one hour, or less of it."""
     handed: tuple[Handed, ...] = ()
     """By seed, what the stage of a tier before this one sends on."""
+    fill: tuple[int, int] | None = None
+    """Tokens of prompts and answers of batch work that fills what requests leave; None: none."""
 
     @property
     def parts(self) -> int:
@@ -101,9 +104,11 @@ def _who(question: Question, number: int) -> Came:
 
 
 def _run_plan(question: Question, number: int, who: Came, plan: ServicePlan) -> RunPlan:
+    requests, plan = filled(who.requests, plan, question.fill)
     return RunPlan(
         service=later(plan, who.since_s),
-        requests=who.requests,
+        requests=requests,
+        batch=len(requests) - len(who.requests),
         since_s=who.since_s,
         until_s=who.until_s,
         seed=_seed(question, number),
@@ -241,6 +246,7 @@ def pool_documents(answer: Answered) -> dict[str, PoolReplayed]:
             adapter_loads=sum(use.adapter_loads for use in uses),
             hit_ratio=_mean([run.hit_ratio for run in answer.runs]),
             policy=plan.policy,
+            batch=batch_replayed(answer.question.fill, answer.runs, plan.id),
         )
     return found
 

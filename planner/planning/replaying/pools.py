@@ -48,6 +48,8 @@ class EngineAsked:
     scheduler: Scheduler | None = None
     preemption: Preemption = "recompute"
     eviction: Eviction = "lru"
+    fills: bool = False
+    """Batch work fills what requests leave."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class _Made:
             swap_bytes_per_s=self._host_link() if asked.preemption == "swap" else 0.0,
             eviction=asked.eviction,
             ttft_limit_s=_tightest(limits_s, "ttft") if aware else math.inf,
-            gap_limit_s=_tightest(limits_s, "itl", "tpot") if aware else math.inf,
+            gap_limit_s=_tightest(limits_s, "itl", "tpot") if aware or asked.fills else math.inf,
             adapter_slots=slots,
             adapter_load_s=load_s,
         )
