@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from planner.app.capacity import capacity
 from planner.app.explain_plan import session_of
 from planner.app.loaded_problem import LoadedProblem
 from planner.app.replay import Asked, replayed
@@ -73,8 +74,21 @@ def _replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked) -> d
     return replayed(plan, session, where, asked, Run()).model_dump(mode="json")
 
 
-def sweep(session: LoadedProblem, axes: Mapping[str, Sequence[Any]], run: Run, spread: Spread) -> Sweep:
+def sweep(
+    session: LoadedProblem,
+    axes: Mapping[str, Sequence[Any]],
+    run: Run,
+    spread: Spread,
+    raised: Sequence[str] | None = None,
+) -> Sweep:
     """The plan at every combination of values; each may take its part of the time that there is.
+
+    Args:
+        session: the problem.
+        axes: values by path.
+        run: limits of the search.
+        spread: who answers.
+        raised: at the largest load of the fleet, of these workloads (none: of all); None: the plan as it is.
 
     Raises:
         InputError: as for `planner.app.what_if.sweep`.
@@ -84,9 +98,9 @@ def sweep(session: LoadedProblem, axes: Mapping[str, Sequence[Any]], run: Run, s
     limit_s = run.part(parts).time_limit_s
     tasks = [
         Task(
-            _key(dict(changed.values), changed.catalog.sha256, limit_s, run.seed, run.workers),
+            _key(dict(changed.values), changed.catalog.sha256, limit_s, run.seed, run.workers, raised),
             _planned,
-            (changed, limit_s, run.seed, run.workers),
+            (changed, limit_s, run.seed, run.workers, raised),
         )
         for _, changed in points
     ]
@@ -98,8 +112,11 @@ def sweep(session: LoadedProblem, axes: Mapping[str, Sequence[Any]], run: Run, s
     return Sweep(rows=tuple(rows))
 
 
-def _planned(session: LoadedProblem, limit_s: float | None, seed: int, workers: int) -> dict[str, Any]:
-    plan = session.plan(Run(time_limit_s=limit_s, seed=seed, workers=workers))
+def _planned(
+    session: LoadedProblem, limit_s: float | None, seed: int, workers: int, raised: Sequence[str] | None
+) -> dict[str, Any]:
+    run = Run(time_limit_s=limit_s, seed=seed, workers=workers)
+    plan = session.plan(run) if raised is None else capacity(session, run, raised)
     return plan.model_dump(mode="json", by_alias=True)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from planner.app.explain_plan import session_of
 from planner.app.loaded_problem import LoadedProblem
-from planner.errors import input_error, nearest
+from planner.app.replay_questions import WHERE, Asked, check_failures, question_of, services_of, trace_of
+from planner.errors import input_error
 from planner.loaders.catalog import load_catalog
 from planner.loaders.plan_file import load_plan
-from planner.loaders.traces import named_trace, read_trace
 from planner.planning.replaying.answer import (
     Answered,
     Question,
@@ -22,64 +21,18 @@ from planner.planning.replaying.answer import (
     predicted_document,
     workload_document,
 )
-from planner.planning.replaying.hours import HOUR_S, hour_documents, hours_of
-from planner.planning.replaying.pools import EngineAsked
-from planner.planning.replaying.scaling import ScalersAsked, perfect, row, scaled
-from planner.planning.replaying.service import Service, service_of
+from planner.planning.replaying.hours import hour_documents, hours_of
+from planner.planning.replaying.scaling import perfect, row, scaled
+from planner.planning.replaying.service import Service
+from planner.planning.replaying.tiers import Handed, Stage, tier_documents
 from planner.planning.replaying.timeline import timeline
-from planner.planning.replaying.traffic import Arriving, refuse_thinned
 from planner.planning.replaying.verdict import reasons, smallest_change
 from planner.planning.run import Run
-from planner.replay.run_plan import Failure
-from planner.schema.catalog import Storage
-from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan
 from planner.schema.replay import LimitReplayed, Replay, ScalingReplayed, SmallestChange
-from planner.schema.routing import RoutingPolicy
-from planner.schema.traces import TraceColumns, TraceLengths, TraceNamed
+from planner.schema.traces import TraceLengths
 
-WHERE = "planner replay"
-_REQUESTS = 12_000
-"""Requests of one workload and seed that a period holds where nobody says how long it is …"""
-_SHORTEST_S, _LONGEST_S = 300.0, 14_400.0
-"""… within these bounds."""
-_WARM_UP = 0.1
-"""Share of the period that fills the fleet before it …"""
-_WARM_UP_S = 120.0
-"""… and at least so long."""
-_MOST_REQUESTS = 2_000_000
-"""Of one run: what memory holds."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the command line says."""
-
-    trace: Path | None = None
-    columns: TraceColumns | None = None
-    read: TraceLengths | None = field(default=None, repr=False)
-    """The trace where it was read before."""
-    rate_rps: float | None = None
-    """Mean rate: of the trace, or of all workloads that are asked about; None: as recorded, as planned."""
-    duration_s: float | None = None
-    seeds: int = 3
-    seed: int = 0
-    router: RoutingPolicy | None = None
-    failures: tuple[tuple[str, float], ...] = ()
-    workload: str | None = None
-    confidence: float | None = None
-    engine: EngineAsked = field(default_factory=EngineAsked)
-    adapter_skew: float | None = None
-    """The n-th LoRA adapter is asked for in proportion to ``n^-skew``; None: never more than have a slot."""
-    hours: tuple[int, int] | None = None
-    """From one hour of the plan up to another one (-1: its last); None: the busiest alone."""
-    scaling: bool = False
-    """Hold the plan's schedule against autoscalers and the perfect one."""
-    scalers: ScalersAsked = field(default_factory=ScalersAsked)
-    storage: str | None = None
-    """Where starting replicas load from; None: as planned."""
-    change: bool = True
-    """Look for the smallest change that holds where the plan breaks."""
+__all__ = ["Asked", "replay", "replayed"]
 
 
 def replay(
@@ -110,11 +63,15 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
         InputError: as for `replay`.
     """
     hours = hours_of(plan, asked.hours, WHERE, "--hours")
-    services = _services(plan, session, where, asked, hours)
-    _check_failures(asked, services)
-    trace = _trace(asked)
-    questions = [_question(service, session, asked, trace, hours) for service in services]
-    answers = [answered(question, run.progress) for question in questions]
+    services, stages = services_of(plan, session, where, asked, hours)
+    check_failures(asked, services)
+    trace = trace_of(asked)
+
+    def ask(service: Service, stage: Stage | None, rates_rps: Sequence[float]) -> Question:
+        return question_of(service, session, asked, trace, hours, stage, rates_rps)
+
+    answers = _answers(services, stages, ask, run)
+    questions = [answer.question for answer in answers]
     found = [limit for answer in answers for limit in limits(answer)]
     breaks = any(not limit.holds for limit in found)
     prices = {pool.id: pool.usd_per_hour / max(pool.replicas, 1) for pool in plan.pools}
@@ -132,6 +89,9 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
         workloads={answer.question.service.workload: workload_document(answer) for answer in answers},
         predicted={answer.question.service.workload: predicted_document(answer) for answer in answers},
         pools={name: one for answer in answers for name, one in pool_documents(answer).items()},
+        tiers=tier_documents(
+            {answer.question.service.workload: answer.stayed for answer in answers if answer.stayed}, stages
+        ),
         change=change,
         cost_usd_per_million_good_tokens=_good_cost(plan, answers),
         seeds=max(question.seeds for question in questions),
@@ -150,6 +110,30 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
     )
 
 
+def _answers(
+    services: Sequence[Service],
+    stages: Mapping[str, Stage],
+    ask: Callable[[Service, Stage | None, Sequence[float]], Question],
+    run: Run,
+) -> list[Answered]:
+    """Every workload; a stage of a tier hears what the one before it sends on."""
+    entrance_rps: dict[str, list[float]] = {}
+    handed: dict[str, tuple[Handed, ...]] = {}
+    found = []
+    for service in services:
+        stage = stages.get(service.workload)
+        if stage is not None and stage.place == 0:
+            entrance_rps[stage.tier] = [rate / stage.share for rate in service.rates_rps]
+        question = ask(service, stage, () if stage is None else entrance_rps[stage.tier])
+        if stage is not None:
+            question = replace(question, handed=handed.get(stage.tier, ()))
+        answer = answered(question, run.progress)
+        found.append(answer)
+        if stage is not None:
+            handed[stage.tier] = tuple(answer.handed)
+    return found
+
+
 def _scaling(answers: Sequence[Answered], asked: Asked, run: Run) -> tuple[ScalingReplayed, ...]:
     """The plan's schedule, two autoscalers and the perfect one, over the same requests."""
     questions = [answer.question for answer in answers]
@@ -158,107 +142,6 @@ def _scaling(answers: Sequence[Answered], asked: Asked, run: Run) -> tuple[Scali
         rows.append(row(how, [scaled(one, how, asked.scalers, run.progress) for one in questions]))
     rows.append(row("perfect", [perfect(one, run.progress) for one in questions]))
     return tuple(rows)
-
-
-def _storage(asked: Asked, catalog: Catalog) -> Storage | None:
-    if asked.storage is None:
-        return None
-    found = catalog.storage(asked.storage)
-    if found is None:
-        names = catalog.names("storage")
-        expected = f"one of {', '.join(names)}"
-        raise input_error(WHERE, "--storage", f'"{asked.storage}"', expected, nearest(asked.storage, names))
-    return found
-
-
-def _services(
-    plan: Plan, session: LoadedProblem, where: str, asked: Asked, hours: tuple[int | None, ...]
-) -> list[Service]:
-    names = list(dict.fromkeys(pool.workload for pool in plan.pools))
-    if asked.workload is not None and asked.workload not in names:
-        found, expected = f'"{asked.workload}"', f"one of {', '.join(names)}"
-        raise input_error(WHERE, "--workload", found, expected, nearest(asked.workload, names))
-    if (asked.trace is not None or asked.rate_rps is not None) and asked.workload is None and len(names) > 1:
-        flag = "--trace" if asked.trace is not None else "--rate"
-        expected = f"--workload with the one that it is for: {', '.join(names)}"
-        raise input_error(WHERE, flag, f"it for a plan of {len(names)} workloads", expected)
-    wanted = names if asked.workload is None else [asked.workload]
-    services, storage = [], _storage(asked, session.study.catalog)
-    for workload in session.stated.workloads:
-        if workload.name in wanted:
-            service = service_of(
-                workload, plan, session.stated, session.study, where=where, confidence=asked.confidence,
-                router=asked.router, hours=hours, engine=asked.engine,
-                storage=storage,
-            )  # fmt: skip
-            services += [] if service is None else [service]
-    if not services:
-        found = "no replica of these workloads in the hours that are replayed"
-        raise input_error(where, "pools", found, "a workload that the fleet serves then")
-    return services
-
-
-def _check_failures(asked: Asked, services: Sequence[Service]) -> None:
-    ids = [pool.id for service in services for pool in service.pools]
-    for name, _ in asked.failures:
-        if name not in ids:
-            expected = f"a pool of the plan: {', '.join(ids)}"
-            raise input_error(WHERE, "--fail", f'"{name}"', expected, nearest(name, ids))
-
-
-def _trace(asked: Asked) -> TraceLengths | None:
-    if asked.trace is None:
-        return None
-    if asked.read is not None:
-        return refuse_thinned(asked.read, str(asked.trace))
-    return refuse_thinned(read_trace(asked.trace, asked.columns, keeps_blocks=True), str(asked.trace))
-
-
-def _question(
-    service: Service,
-    session: LoadedProblem,
-    asked: Asked,
-    trace: TraceLengths | None,
-    hours: tuple[int | None, ...],
-) -> Question:
-    rate = service.rate_rps if asked.rate_rps is None else asked.rate_rps
-    several = tuple(hour for hour in hours if hour is not None) if len(hours) > 1 else ()
-    own = service.case.workload.demand.trace
-    if trace is None and own is not None and asked.rate_rps is None and not session.stated.workers:
-        trace = _own_trace(own, session)
-    timed = trace is not None and trace.arrival_s is not None
-    duration = HOUR_S * len(several) if several else asked.duration_s
-    if duration is None:
-        duration = math.inf if timed else min(max(_REQUESTS / max(rate, 1e-9), _SHORTEST_S), _LONGEST_S)
-    if not timed and rate * duration > _MOST_REQUESTS:
-        found = f"{rate * duration:,.0f} requests of {service.workload}"
-        expected = f"at most {_MOST_REQUESTS:,} requests of a workload"
-        raise input_error(WHERE, "--hours" if several else "--duration", found, expected)
-    warm_up = 0.0 if timed else max(_WARM_UP * duration, _WARM_UP_S)
-    burstiness = service.case.traffic.arrival_scv_ratio
-    if several:
-        warm_up = 0.0 if timed else _WARM_UP_S
-    hourly = tuple(one * rate / (service.rate_rps or 1.0) for one in service.rates_rps) if several else ()
-    stretched = asked.rate_rps if timed else None
-    arriving = Arriving(rate, burstiness, warm_up, duration, trace, stretched, asked.adapter_skew, hourly)
-    mine = {pool.id for pool in service.pools}
-    failures = tuple(Failure(name, at_s) for name, at_s in asked.failures if name in mine)
-    seeds = 1 if _certain(service, timed) else asked.seeds
-    if asked.scalers.cold_start_s is not None:
-        start_s = asked.scalers.cold_start_s
-        service = replace(service, plan=service.plan.each(lambda pool: replace(pool, start_s=start_s)))
-    return Question(service, arriving, seeds, asked.seed, failures, several)
-
-
-def _own_trace(own: TraceNamed, session: LoadedProblem) -> TraceLengths | None:
-    """The trace that the demand names, where one hour of it was planned for."""
-    found = named_trace(own, session.folder)
-    return found if found.arrival_s is not None and found.counts is None else None
-
-
-def _certain(service: Service, timed: bool) -> bool:
-    """Nothing in a run is drawn."""
-    return timed and all(pool.policy == "round-robin" or pool.replicas == 1 for pool in service.plan.pools)
 
 
 def _held(found: Sequence[LimitReplayed], breaks: bool) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from planner.interfaces.reason_commands import (
     exit_of,
     pairs,
 )
+from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_of_sweep
 from planner.interfaces.time_limit import within
 
 
@@ -37,6 +38,9 @@ def capacity(
             help="Values to try one after the other; several sweeps combine. May repeat.",
         ),
     ] = None,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
+    results: Results = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
     time_limit: TimeLimit = None,
@@ -47,6 +51,7 @@ def capacity(
     """Find the largest load that a given fleet carries within all limits, and what stops it."""
     checks = Checks("planner capacity")
     axes = pairs(checks, "--sweep", sweep)
+    spread = spread_of_sweep(checks, sweep, processes, scheduler, results)
     asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
@@ -62,7 +67,13 @@ def capacity(
         run = Run(**asked, progress=progress)
         session = Session.load(problem, overlays)
         if lists:
-            rows = session.capacities(lists, workloads=names, run=run)
+            from planner.app import many
+
+            rows = (
+                session.capacities(lists, workloads=names, run=run)
+                if spread is None
+                else many.sweep(session, lists, run, spread, names)
+            )
             answer.give(
                 lambda: json_document.encode(json_document.of(rows)), lambda: capacity_text.rows(rows)
             )

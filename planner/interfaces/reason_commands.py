@@ -12,7 +12,7 @@ from planner.interfaces import faults
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message
 from planner.interfaces.picture import Picture, SvgFile
-from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_of
+from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_of_sweep
 from planner.interfaces.time_limit import within
 
 if TYPE_CHECKING:
@@ -102,10 +102,7 @@ def whatif(
 ) -> None:
     """Show what a change of the problem does to the plan."""
     checks = Checks("planner whatif")
-    many = any(value is not None for value in (processes, scheduler, results))
-    if many and not sweep:
-        checks.refuse("--processes", "it without --sweep", "several questions: --sweep PATH=v1,v2")
-    spread = spread_of(checks, processes, scheduler, results) if many else None
+    spread = spread_of_sweep(checks, sweep, processes, scheduler, results)
     changes, axes = pairs(checks, "--set", set_), pairs(checks, "--sweep", sweep)
     if not changes and not axes:
         checks.refuse("--set", "nothing", "--set PATH=VALUE or --sweep PATH=v1,v2")

@@ -16,10 +16,11 @@ from planner.interfaces.spread_options import Processes, Results, Scheduler, spr
 from planner.interfaces.trace_command import EXAMPLE, parsed_columns
 
 if TYPE_CHECKING:
-    from planner.schema.routing import RoutingPolicy
+    from planner.schema.replay import Router
 
 COMMAND = "planner replay"
 _MOST_SEEDS = 1_000
+_TOKENS = 10_000_000
 
 
 def replay(
@@ -61,6 +62,14 @@ def replay(
     router: Annotated[
         str | None,
         Option("--router", metavar="POLICY", help="Another router than the plan's in front of every pool."),
+    ] = None,
+    overflow: Annotated[
+        str | None,
+        Option(
+            "--overflow",
+            metavar="RATIO",
+            help="Of routers by prefix, key or length: load over the mean beyond which others take over.",
+        ),
     ] = None,
     batching: Annotated[
         str | None,
@@ -117,6 +126,10 @@ def replay(
             "its place. May repeat.",
         ),
     ] = None,
+    fill: Annotated[
+        str | None,
+        Option("--fill", metavar="IN/OUT", help="Batch work of so many tokens in what requests leave."),
+    ] = None,
     workload: Annotated[
         str | None, Option("--workload", metavar="W", help="This workload alone; default: all of them.")
     ] = None,
@@ -140,7 +153,7 @@ def replay(
     catalog: Overlays = None,
 ) -> None:
     """Replay a plan request by request, step by step: does it keep its limits, and where not, why."""
-    from planner.schema.replay import EVICTIONS, PREEMPTIONS, SCHEDULERS
+    from planner.schema.replay import EVICTIONS, PREEMPTIONS, ROUTERS, SCHEDULERS
 
     checks = Checks(COMMAND)
     named = None if columns is None else parsed_columns(checks, columns)
@@ -153,8 +166,10 @@ def replay(
         checks.refuse("--duration", f'"{duration}"', "it without several --hours, which say how long")
     runs = checks.whole("--seeds", seeds, high=_MOST_SEEDS)
     first = checks.whole("--seed", seed, low=0, high=MAX_SEED)
-    policy = _router(checks, router)
+    policy = None if router is None else checks.word("--router", router, ROUTERS)
+    bound = _overflow(checks, overflow, policy)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
+    batch = _tokens(checks, fill)
     share = _share(checks, "--confidence", confidence, 0.01, 0.99)
     aim = _share(checks, "--target", target, 0.01, 1.0)
     warm = checks.whole("--min-replicas", min_replicas, high=10_000)
@@ -193,7 +208,9 @@ def replay(
         seeds=runs,
         seed=first,
         router=policy,
+        overflow=bound,
         failures=failures,
+        fill=batch,
         workload=workload,
         confidence=share,
         change=not no_change,
@@ -218,10 +235,15 @@ def replay(
     raise Exit(faults.NO if found.verdict == "breaks" else faults.ANSWERED)
 
 
-def _router(checks: Checks, text: str | None) -> RoutingPolicy | None:
-    from planner.schema.routing import POLICIES
+def _overflow(checks: Checks, text: str | None, policy: Router | None) -> float | None:
+    from planner.schema.replay import OVERFLOWING
 
-    return None if text is None else checks.word("--router", text, POLICIES)
+    value = checks.positive("--overflow", text, "a ratio above 1")
+    if value is not None and value <= 1.0:
+        checks.refuse("--overflow", f'"{text}"', "a ratio above 1, such as 1.25")
+    if value is not None and policy not in OVERFLOWING:
+        checks.refuse("--overflow", f'"{text}"', f"it with --router {', '.join(OVERFLOWING)}")
+    return value
 
 
 def _hours(checks: Checks, text: str | None) -> tuple[int, int] | None:
@@ -243,6 +265,17 @@ def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
     if not mark or not pool:
         checks.refuse("--fail", f'"{text}"', 'a pool and a time, such as "chat/serve/1@120"')
     return (pool, at_s) if mark and pool and at_s is not None else None
+
+
+def _tokens(checks: Checks, text: str | None) -> tuple[int, int] | None:
+    """Of prompt and answer."""
+    if text is None:
+        return None
+    told = [int(part) if part.isdecimal() else 0 for part in text.split("/")]
+    if len(told) == 2 and 1 <= told[0] <= _TOKENS and 2 <= told[1] <= _TOKENS:
+        return told[0], told[1]
+    checks.refuse("--fill", f'"{text}"', "tokens of a prompt and of an answer of two or more, as 2000/500")
+    return None
 
 
 def _share(checks: Checks, flag: str, text: str | None, low: float, high: float) -> float | None:

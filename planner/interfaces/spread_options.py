@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,21 @@ Results = Annotated[
     ),
 ]
 _MOST = 4_096
+
+
+def spread_of_sweep(
+    checks: Checks,
+    sweep: Sequence[str] | None,
+    processes: str | None,
+    scheduler: str | None,
+    results: Path | None,
+) -> Spread | None:
+    """Who answers the questions of a sweep; None: this process, as nothing else is asked for."""
+    if all(value is None for value in (processes, scheduler, results)):
+        return None
+    if not sweep:
+        checks.refuse("--processes", "it without --sweep", "several questions: --sweep PATH=v1,v2")
+    return spread_of(checks, processes, scheduler, results)
 
 
 def spread_of(checks: Checks, processes: str | None, scheduler: str | None, results: Path | None) -> Spread:

@@ -47,7 +47,7 @@ class Admission(Holdings):
             if self.worker.ttft_limit_s < math.inf and len(source) > 1:
                 self._first_in_need(source)
             index = source[0]
-            has_kv = index in run.handed or index in run.swapped
+            has_kv = run.handed[index] or index in run.swapped
             if (budget <= 0 and not has_kv) or not self.has_room(index) or not self._has_adapter(index):
                 return
             source.popleft()
@@ -73,7 +73,7 @@ class Admission(Holdings):
         now_s, handed, swapped = self.now_s, self.run.handed, self.run.swapped
         best, key = 0, (2, 0.0)
         for place, index in enumerate(islice(source, _LOOKED_AT)):
-            slack_s = 0.0 if index in handed or index in swapped else self.slack_s(index, now_s)
+            slack_s = 0.0 if handed[index] or index in swapped else self.slack_s(index, now_s)
             own = (int(slack_s < 0.0), slack_s)
             if own < key:
                 best, key = place, own

@@ -58,6 +58,18 @@ class Holdings:
         self.cache = PrefixBlocks(worker.eviction) if run.requests.blocks is not None else None
         """Blocks of prompts that may be found again, in what running requests leave of the room."""
 
+    def opens(self, queue: deque[int] | None) -> None:
+        """It takes requests, of the pool's queue if there is one."""
+        self.queue = queue
+
+    def closes(self) -> None:
+        """It takes none any more."""
+        self.queue = None
+
+    def counted(self) -> int:
+        """Decoding requests whose gaps matter."""
+        return len(self.ends)
+
     def used_bytes(self, more_steps: int = 0) -> float:
         """Bytes of the cache that are taken, after so many more steps; exact."""
         if self.worker.reserves_answer:
@@ -106,17 +118,23 @@ class Holdings:
             steps = self.ends[0][0] - self.step if steps > 1 else steps
         return steps
 
+    def victim(self) -> int:
+        """Who gives way: the request that was admitted last."""
+        return self.prefilling[-1] if self.prefilling else next(reversed(self.begun))
+
     def preempt(self) -> None:
         """The request that was admitted last is set back; its KV is computed again, or kept by the host."""
         self.preemptions += 1
-        if self.prefilling:
-            index = self.prefilling.pop()
+        index = self.victim()
+        if index in self.left:
+            self.prefilling.remove(index)
             del self.left[index]
             self.reserved -= self.taken.pop(index)
             self.waiting.appendleft(index)
             return
-        index, (began, context) = next(reversed(self.begun.items()))
-        del self.begun[index]
+        began, context = self.begun.pop(index)
+        if self.worker.reserves_answer:
+            self.reserved -= self.taken.pop(index)
         each = self.worker.tokens_per_step
         grown = (self.step - began) * each
         self.held -= context + grown
@@ -124,7 +142,7 @@ class Holdings:
         heapq.heapify(self.ends)
         run = self.run
         written = int(context + grown + 1e-9) - run.requests.prompt[index]
-        run.handed.discard(index)
+        run.handed[index] = 0
         if written > 0:
             run.written[index] = min(written, run.requests.answer[index] - 1)
             run.stalled_s[index] = self.begins_s
@@ -195,7 +213,7 @@ class Holdings:
             self.run.written.pop(index, None)
             self.run.swapped.pop(index, None)
             self.run.stalled_s.pop(index, None)
-            self.run.handed.discard(index)
+            self.run.handed[index] = 0
         self.forget()
         self.waiting.clear()
         self.prefilling, self.joined = [], []

@@ -38,6 +38,10 @@ class PoolUse:
     preemptions: int
     swaps: int = 0
     adapter_loads: int = 0
+    batch_done: int = 0
+    """Requests of batch work that ended in the period …"""
+    batch_gave_way: int = 0
+    """… and how often one was set back."""
     paid: tuple[float, ...] = ()
     """Replicas by part of the period, with those that start or drain …"""
     busy_by_part: tuple[float, ...] = ()
@@ -101,10 +105,10 @@ def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Ob
     tpot = after[many] / (answers[many] - 1)
     gaps = state.gaps
     statistics = {
-        "ttft": _statistics(ttft),
+        "ttft": statistics_of(ttft),
         "itl": {"mean": gaps.mean_s(), **{name: gaps.quantile_s(q) for name, q in QUANTILES.items()}},
-        "tpot": _statistics(tpot),
-        "e2e": _statistics(e2e),
+        "tpot": statistics_of(tpot),
+        "e2e": statistics_of(e2e),
     }
     by_metric = {"ttft": ttft, "tpot": tpot, "e2e": e2e}
     attainment, good = {}, np.ones(ttft.size, dtype=bool)
@@ -144,6 +148,14 @@ def observed(plan: RunPlan, run: RunResult, limits_s: Mapping[str, float]) -> Ob
     )
 
 
+def experienced(plan: RunPlan, run: RunResult) -> tuple[FloatArray, FloatArray]:
+    """TTFT and E2E of every request of a run, the warm-up included; NaN of those that were refused."""
+    arrival, places = np.array(plan.requests.arrival_s), np.array(run.places)
+    first, last = np.array(run.state.first_s), np.array(run.state.last_s)
+    ttft = _ttft_s(plan, run, arrival, first, places)
+    return ttft, ttft + last - first
+
+
 def _ttft_s(
     plan: RunPlan, run: RunResult, arrival: FloatArray, first: FloatArray, places: NDArray[np.int64]
 ) -> FloatArray:
@@ -151,15 +163,15 @@ def _ttft_s(
     ratio = np.array([pool.first_token_ratio for pool in front])[np.maximum(places, 0)]
     overhead = np.array([pool.overhead_s for pool in front])[np.maximum(places, 0)]
     found = first - arrival + ratio * overhead
-    sent = run.state.sent_s
     until = first
-    if sent:
-        until = np.array([sent.get(index, math.nan) for index in range(first.size)])
-        until = np.where(np.isfinite(until), np.minimum(until, first), first)
+    if plan.service.prefill:
+        sent = np.array(run.state.sent_s)
+        until = np.where(np.isfinite(sent), np.minimum(sent, first), first)
     return np.asarray(found + (ratio - 1.0) * (until - arrival))
 
 
-def _statistics(values: FloatArray) -> dict[str, float]:
+def statistics_of(values: FloatArray) -> dict[str, float]:
+    """Mean and percentiles; NaN of nothing."""
     if not values.size:
         return {"mean": math.nan, **dict.fromkeys(QUANTILES, math.nan)}
     found = np.quantile(values, list(QUANTILES.values()))
@@ -185,6 +197,8 @@ def _use(
         preemptions=sum(one.preemptions for one in pool.replicas),
         swaps=sum(one.swaps for one in pool.replicas),
         adapter_loads=sum(one.adapter_loads for one in pool.replicas),
+        batch_done=0 if pool.backlog is None else pool.backlog.done,
+        batch_gave_way=0 if pool.backlog is None else pool.backlog.gave_way,
         paid=tuple(one / (edges[1] - edges[0] or 1.0) for one in paid_s),
         busy_by_part=tuple(min(a / b, 1.0) for a, b in zip(use.busy_s, each, strict=True)),
         decoding=tuple(a / b for a, b in zip(use.sequence_s, each, strict=True)),

@@ -6,17 +6,16 @@ from collections import deque
 from dataclasses import dataclass
 from random import Random
 
+from planner.replay.affinity import affinity
 from planner.replay.autoscaler import Autoscaler, Watch
+from planner.replay.backfill import Backlog, Fill, FillingReplica
 from planner.replay.lives import DRAINS, OFF, SERVES, STARTS, Lives
 from planner.replay.replica import IDLE, Replica
 from planner.replay.routers import GONE, router
 from planner.replay.run_state import RunState
 from planner.replay.use_over_time import UseOverTime
 from planner.replay.worker import Worker
-from planner.schema.routing import RoutingPolicy
-
-AFFINITY = 2.0
-"""A whole prompt found against a replica's load over the largest: what a router by prefixes weighs."""
+from planner.schema.replay import Router
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class PoolPlan:
     worker: Worker
     replicas: int
     """At the start."""
-    policy: RoutingPolicy
+    policy: Router
     overhead_s: float = 0.0
     """In front of the engine, before any step."""
     first_token_ratio: float = 1.0
@@ -58,6 +57,10 @@ class PoolPlan:
     takes no request from then on and ends what it has."""
     autoscaler: Autoscaler | None = None
     """In place of turns."""
+    overflow: float | None = None
+    """Load over the mean beyond which routers by prefix, key or length pass a replica by; None: theirs."""
+    fill: Fill | None = None
+    """Batch work in what requests leave of its replicas."""
 
 
 class Pool:
@@ -86,15 +89,16 @@ class Pool:
         self.watch = None if plan.autoscaler is None else Watch(plan.autoscaler, plan.start_s)
         self.arrived = 0
         """Requests that have come to it."""
+        self.backlog = None if plan.fill is None else Backlog(plan.fill)
         self.shares = dict(plan.classes)
         for _ in range(plan.replicas):
             self._add(0.0, 0.0)
         self._choose = router(plan.policy, random)
-        self._by_blocks = run.requests.blocks if plan.policy == "cache-aware" else None
+        self._affinity = affinity(plan.policy, run.requests, plan.overflow)
 
     def _add(self, now_s: float, ready_s: float) -> int:
         """A replica on a server that is paid from now on."""
-        made = Replica(
+        made = (Replica if self.backlog is None else FillingReplica)(
             self.plan.worker,
             self.run,
             only_prompts=self._only_prompts,
@@ -102,6 +106,8 @@ class Pool:
             queue=self.queue,
             use=self.use,
         )
+        if self.backlog is not None and isinstance(made, FillingReplica):
+            made.fills_from(self.backlog)
         self.replicas.append(made)
         self.links_s.append(0.0)
         self.loads.append(0 if ready_s <= now_s else GONE)
@@ -118,7 +124,7 @@ class Pool:
         """So many more: those that drain stay, the others start; the places of the latter."""
         for place in self.lives.at(DRAINS)[:number]:
             self.loads[place] -= GONE
-            self.replicas[place].queue = self.queue
+            self.replicas[place].opens(self.queue)
             self.lives.state[place] = SERVES
             number -= 1
         started = []
@@ -138,7 +144,7 @@ class Pool:
             return False
         self.lives.state[place] = SERVES
         self.loads[place] = 0
-        self.replicas[place].queue = self.queue
+        self.replicas[place].opens(self.queue)
         return True
 
     def shrink(self, number: int, now_s: float) -> None:
@@ -151,7 +157,7 @@ class Pool:
         serving = sorted(self.lives.at(SERVES), key=lambda place: (self.loads[place], -place))
         for place in serving[:number]:
             self.loads[place] += GONE
-            self.replicas[place].queue = None
+            self.replicas[place].closes()
             self.lives.state[place] = DRAINS
             self.ended(place, now_s)
 
@@ -180,21 +186,11 @@ class Pool:
 
     def chosen(self, index: int) -> int:
         """The replica that the router sends a request to."""
-        if self._by_blocks is not None and self._by_blocks[index]:
-            return self._with_most_blocks(self._by_blocks[index])
+        if self._affinity is not None:
+            place = self._affinity(index, self.loads, self.replicas)
+            if place is not None:
+                return place
         return self._choose(self.loads)
-
-    def _with_most_blocks(self, blocks: tuple[int, ...]) -> int:
-        """The best of what caches hold of a prompt and of how busy replicas are."""
-        most = max([load for load in self.loads if load < GONE], default=1) or 1
-        best, score = 0, -IDLE
-        for place, (replica, load) in enumerate(zip(self.replicas, self.loads, strict=True)):
-            if load >= GONE or replica.cache is None:
-                continue
-            own = AFFINITY * replica.cache.found(blocks) / len(blocks) - load / most
-            if own > score:
-                best, score = place, own
-        return best
 
     def waiting_at(self, now_s: float) -> int | None:
         """Of a shared queue, the replica that looks at it first."""

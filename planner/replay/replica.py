@@ -235,8 +235,8 @@ class Replica(Admission):
         self.step += steps
         self.held += n * steps * self.worker.tokens_per_step
         self._account(now_s, steps)
-        run = self.run
-        if run.since_s <= self.begins_s <= run.until_s:
+        run, n = self.run, self.counted()
+        if n and run.since_s <= self.begins_s <= run.until_s:
             mean_s = (now_s - self.begins_s) / steps
             gaps = run.gaps_by_part[run.part_of(self.begins_s)]
             if self.delay_s:

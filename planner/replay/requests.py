@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+
+def compact(values: NDArray[Any]) -> Sequence[Any]:
+    """Numbers in a few bytes each: seconds, or tokens and places."""
+    whole = np.issubdtype(values.dtype, np.integer)
+    found = array("i" if whole else "d")
+    found.frombytes(np.ascontiguousarray(values, dtype=np.int32 if whole else np.float64).tobytes())
+    return found
+
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """One entry a request in every list."""
+    """One entry a request in every list; see `compact` for many of them."""
 
-    arrival_s: list[float]
+    arrival_s: Sequence[float]
     """Seconds since the start, never falling."""
-    prompt: list[int]
+    prompt: Sequence[int]
     """Tokens of the prompt."""
-    answer: list[int]
+    answer: Sequence[int]
     """Tokens of the answer, at least one."""
-    computed: list[int]
+    computed: Sequence[int]
     """Of the prompt, the tokens that no cache has: at least one."""
-    wait_s: list[float] | None = None
+    wait_s: Sequence[float] | None = None
     """Before a request reaches an engine, for KV that is fetched from outside the GPU; None: nothing."""
     blocks: tuple[tuple[int, ...], ...] | None = None
     """Of each prompt the numbers of its blocks: caches find equal leading ones; None: `computed` says it."""
     block_tokens: int = 1
-    adapter: list[int] | None = None
+    adapter: Sequence[int] | None = None
     """Number of the LoRA adapter of each; None: the base model alone."""
 
     def only(self, places: Sequence[int]) -> Requests:
         """Some of them, in their order."""
 
-        def of(values: list[Any]) -> list[Any]:
+        def of(values: Sequence[Any]) -> list[Any]:
             return [values[place] for place in places]
 
         return Requests(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from planner.errors import input_error
-from planner.schema.routing import RoutingPolicy
+from planner.schema.replay import Router
 
 GONE = 1_000_000_000
 """Load of a replica that takes no requests."""
@@ -14,8 +14,8 @@ Choose = Callable[[Sequence[int]], int]
 """Requests in each replica -> the place of the one that is chosen."""
 
 
-def router(policy: RoutingPolicy, random: Random) -> Choose:
-    """The rule of a policy; without blocks of prompts `cache-aware` goes to the least loaded replica.
+def router(policy: Router, random: Random) -> Choose:
+    """The rule of a policy by loads alone; what `affinity` knows nothing of goes to the least loaded replica.
 
     Requests of a shared queue are sent nowhere: replicas take them.
     """
@@ -25,6 +25,8 @@ def router(policy: RoutingPolicy, random: Random) -> Choose:
         "power-of-two": _better_of_two,
         "least-loaded": _least_loaded,
         "cache-aware": _least_loaded,
+        "consistent-hash": _least_loaded,
+        "by-length": _least_loaded,
         "shared-queue": _least_loaded,
     }
     if policy not in rules:

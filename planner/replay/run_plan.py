@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from planner.replay.pool import PoolPlan
 from planner.replay.requests import Requests
@@ -55,9 +55,16 @@ class RunPlan:
     until_s: float
     """The period that is looked at; what comes before fills the fleet."""
     seed: int = 0
-    class_of: list[int] = field(default_factory=list)
+    class_of: Sequence[int] = ()
     """Number of each request's class; empty: one class."""
     class_names: tuple[str, ...] = ("all",)
     failures: tuple[Failure, ...] = ()
+    batch: int = 0
+    """Of the requests, the last ones that do not arrive: batch work of `PoolPlan.fill`."""
     parts: int = 1
     """Equal parts of the period that are looked at one by one."""
+
+    @property
+    def coming(self) -> int:
+        """Requests that arrive."""
+        return len(self.requests) - self.batch

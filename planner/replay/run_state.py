@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass, field
 
 from planner.replay.gaps import Gaps
@@ -22,9 +23,11 @@ class RunState:
     """… nor after that."""
     parts: int = 1
     """Equal parts of the period whose gaps are counted apart."""
-    first_s: list[float] = field(default_factory=list)
-    last_s: list[float] = field(default_factory=list)
-    sent_s: dict[int, float] = field(default_factory=dict)
+    apart: bool = False
+    """Prompts are computed here and answers there."""
+    first_s: array[float] = field(init=False)
+    last_s: array[float] = field(init=False)
+    sent_s: array[float] = field(init=False)
     """End of prefill of requests that are decoded elsewhere."""
     written: dict[int, int] = field(default_factory=dict)
     """Tokens that requests had written when they were set back."""
@@ -32,17 +35,19 @@ class RunState:
     """Last token of those requests."""
     swapped: dict[int, int] = field(default_factory=dict)
     """Context of requests whose KV cache lies in the memory of the host."""
-    computed: list[int] = field(default_factory=list)
+    computed: array[int] = field(init=False)
     """Prompt tokens that were computed."""
-    handed: set[int] = field(default_factory=set)
-    """Requests whose KV cache has come from a prefill worker."""
+    handed: bytearray = field(init=False)
+    """1 for requests whose KV cache has come from a prefill worker."""
     gaps_by_part: list[Gaps] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Nothing has happened yet."""
         count = len(self.requests)
-        self.computed = list(self.requests.computed)
-        self.first_s, self.last_s = [NOT_YET] * count, [NOT_YET] * count
+        self.computed = array("i", self.requests.computed)
+        self.first_s, self.last_s = array("d", [NOT_YET]) * count, array("d", [NOT_YET]) * count
+        self.sent_s = array("d", [NOT_YET]) * (count if self.apart else 0)
+        self.handed = bytearray(count)
         self.gaps_by_part = [Gaps() for _ in range(self.parts)]
 
     @property

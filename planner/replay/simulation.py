@@ -8,21 +8,20 @@ other, and a decode replica writes the answer.
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from planner.replay.autoscaler import EVERY_S
-from planner.replay.lives import DRAINS, SERVES
 from planner.replay.pool import Pool
 from planner.replay.replica import IDLE
+from planner.replay.replicas_over_time import ARRIVES, HANDED, ReplicasOverTime
 from planner.replay.routers import GONE
 from planner.replay.run_plan import RunPlan
 from planner.replay.run_state import RunState
 
 _PROGRESS = 20_000
 """Events between two calls of the progress."""
-_HANDED, _FAILS, _READY, _ARRIVES, _GROWS, _TURNS, _LOOKS = range(-1, -8, -1)
 
 
 @dataclass(slots=True)
@@ -31,10 +30,10 @@ class RunResult:
 
     state: RunState
     pools: tuple[Pool, ...]
-    places: list[int]
+    places: array[int]
     """The front pool of each request, by its number; -1: refused."""
-    receivers: list[int]
-    """The decode pool of each."""
+    receivers: array[int]
+    """The decode pool of each, where prompts are computed apart."""
     lost: int = 0
     """Requests that were sent again because their replica failed."""
     ended_s: float = 0.0
@@ -52,55 +51,35 @@ def simulate(plan: RunPlan, progress: Callable[[float], None] | None = None) -> 
     return _Run(plan, progress).result()
 
 
-class _Run:
+class _Run(ReplicasOverTime):
     def __init__(self, plan: RunPlan, progress: Callable[[float], None] | None) -> None:
-        self.plan, self.progress = plan, progress
+        self.progress = progress
         service, self.random = plan.service, Random(plan.seed)
-        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts)
         apart = bool(service.prefill)
+        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts, apart)
         self.front = [Pool(one, self.state, self.random, only_prompts=apart) for one in service.front]
         self.back = [
             Pool(one, self.state, self.random, starts_answers=service.starts_answers)
             for one in service.decode
         ]
-        self.pools = [*self.front, *self.back]
-        self.events: list[tuple[float, int, int, int]] = []
-        """Time, pool or kind, replica, version."""
+        super().__init__([*self.front, *self.back], plan)
         count = len(plan.requests)
-        self.places, self.receivers = [-1] * count, [-1] * count
-        self.replica_of = [-1] * count
+        nowhere = array("h", [-1])
+        self.places, self.receivers = nowhere * count, nowhere * (count if apart else 0)
         self.credit: dict[int, list[float]] = {}
-        self.stuck: list[int] = []
-        """Requests for which no replica works."""
-        self.lost = 0
-        self._schedule()
-
-    def _schedule(self) -> None:
-        ids = [pool.plan.id for pool in self.pools]
-        for failure in self.plan.failures:
-            heapq.heappush(self.events, (failure.at_s, _FAILS, ids.index(failure.pool), 0))
-        for number, pool in enumerate(self.pools):
-            if pool.watch is not None:
-                heapq.heappush(self.events, (EVERY_S, _LOOKS, number, 0))
-            before = pool.plan.replicas
-            for place, turn in enumerate(pool.plan.turns):
-                if turn.replicas > before:
-                    ahead = max(turn.at_s - pool.plan.start_s, 0.0)
-                    heapq.heappush(self.events, (ahead, _GROWS, number, turn.replicas - before))
-                heapq.heappush(self.events, (turn.at_s, _TURNS, number, place))
-                before = turn.replicas
 
     def result(self) -> RunResult:
         """Send everything, then wait for the last answer."""
         arrivals, events, pools = self.plan.requests.arrival_s, self.events, self.pools
         waits = self.plan.requests.wait_s
-        count, coming, number = len(arrivals), 0, 0
+        count, coming, number = self.plan.coming, 0, 0
         now = 0.0
+        self.fill_all(now)
         while coming < count or events:
             if coming < count and (not events or arrivals[coming] <= events[0][0]):
                 now = arrivals[coming]
                 if waits is not None and waits[coming] > 0.0:
-                    heapq.heappush(events, (now + waits[coming], _ARRIVES, coming, 0))
+                    heapq.heappush(events, (now + waits[coming], ARRIVES, coming, 0))
                 else:
                     self._arrive(coming, now)
                 coming += 1
@@ -127,20 +106,12 @@ class _Run:
         return RunResult(self.state, tuple(pools), self.places, self.receivers, self.lost, now, steps)
 
     def _special(self, kind: int, place: int, version: int, now: float) -> None:
-        if kind == _HANDED:
+        if kind == HANDED:
             self._handed(place, version, now)
-        elif kind == _ARRIVES:
+        elif kind == ARRIVES:
             self._arrive(place, now)
-        elif kind == _FAILS:
-            self._fail(place, now)
-        elif kind == _READY:
-            self._ready(place, version, now)
-        elif kind == _GROWS:
-            self._grow(place, version, now)
-        elif kind == _TURNS:
-            self._turn(place, version, now)
         else:
-            self._look(place, now)
+            self.changes(kind, place, version, now)
 
     # -- the way of a request -----------------------------------------------------------------------------
 
@@ -166,7 +137,7 @@ class _Run:
             pool.queue.append(index)
             place = pool.waiting_at(now)
             if place is not None and pool.replicas[place].look(now):
-                self._note(number, place)
+                self.note(number, place)
             return
         self._send(number, pool.chosen(index), index, now)
 
@@ -178,13 +149,8 @@ class _Run:
     def _send(self, number: int, place: int, index: int, now: float) -> None:
         pool = self.pools[number]
         pool.loads[place] += 1
-        self.replica_of[index] = place
         if pool.replicas[place].arrive(index, now):
-            self._note(number, place)
-
-    def _note(self, number: int, place: int) -> None:
-        replica = self.pools[number].replicas[place]
-        heapq.heappush(self.events, (replica.until_s, number, place, replica.version))
+            self.note(number, place)
 
     def _pool_of(self, index: int) -> int:
         """The pool whose share of its class lags furthest behind: shares are kept at any time."""
@@ -210,7 +176,8 @@ class _Run:
     def _hand_over(self, number: int, place: int, index: int, now: float) -> None:
         """The KV of a prompt goes to a decode replica, over the links of both."""
         state, requests, service = self.state, self.plan.requests, self.plan.service
-        state.sent_s.setdefault(index, now)
+        if state.sent_s[index] != state.sent_s[index]:
+            state.sent_s[index] = now
         if not service.starts_answers:
             if state.first_s[index] != state.first_s[index]:
                 state.first_s[index] = now
@@ -225,7 +192,7 @@ class _Run:
         to = receiver.chosen(index)
         receiver.arrived += 1
         receiver.loads[to] += 1
-        self.receivers[index], self.replica_of[index] = back, to
+        self.receivers[index] = back
         sender = self.pools[number]
         tokens = requests.prompt[index] * (1.0 - service.hidden_fraction)
         send, take = sender.plan.link_s_per_token, receiver.plan.link_s_per_token
@@ -234,7 +201,7 @@ class _Run:
         receiver.links_s[to] = begins + tokens * take / receiver.plan.links
         ends = begins + tokens * max(send, take) + max(sender.plan.link_s, receiver.plan.link_s)
         ready = ends + receiver.plan.overhead_s * receiver.plan.first_token_ratio
-        heapq.heappush(self.events, (ready, _HANDED, index, to))
+        heapq.heappush(self.events, (ready, HANDED, index, to))
 
     def _back_for(self, index: int) -> int | None:
         """A decode pool that holds the request."""
@@ -258,76 +225,6 @@ class _Run:
             self.lost += 1
             self._arrive(index, now)
             return
-        self.state.handed.add(index)
+        self.state.handed[index] = 1
         if pool.replicas[place].arrive(index, now):
-            self._note(number, place)
-
-    # -- failures -----------------------------------------------------------------------------------------
-
-    def _fail(self, number: int, now: float) -> None:
-        """The busiest replica of a pool is lost; its requests are sent again from the start."""
-        pool = self.pools[number]
-        able = [place for place, load in enumerate(pool.loads) if load < GONE]
-        if not able:
-            return
-        place = max(able, key=lambda one: pool.loads[one])
-        lost = pool.fail(place, now)
-        heapq.heappush(self.events, (pool.lives.ready_s[place], _READY, number, place))
-        self.lost += len(lost)
-        for index in lost:
-            self._arrive(index, now)
-
-    # -- replicas that come and go -------------------------------------------------------------------------
-
-    def _ready(self, number: int, place: int, now: float) -> None:
-        pool = self.pools[number]
-        if pool.ready(place, now):
-            self._serves(number, [place], now)
-
-    def _serves(self, number: int, places: list[int], now: float) -> None:
-        """Replicas take requests again: those that found none, and those that wait for any."""
-        stuck, self.stuck = self.stuck, []
-        for index in stuck:
-            self._arrive(index, now)
-        pool = self.pools[number]
-        for place in places:
-            if pool.queue and pool.replicas[place].look(now):
-                self._note(number, place)
-
-    def _grow(self, number: int, count: int, now: float) -> None:
-        pool = self.pools[number]
-        drained = pool.lives.at(DRAINS)
-        for place in pool.grow(count, now):
-            heapq.heappush(self.events, (pool.lives.ready_s[place], _READY, number, place))
-        self._serves(number, [place for place in drained if pool.lives.state[place] == SERVES], now)
-
-    def _look(self, number: int, now: float) -> None:
-        """An autoscaler looks at its pool, as long as requests come."""
-        pool = self.pools[number]
-        assert pool.watch is not None, "it looks at pools that it scales"
-        there = pool.lives.wanted()
-        wanted = pool.watch.wanted(pool.arrived, there)
-        if wanted > there:
-            self._grow(number, wanted - there, now)
-        else:
-            pool.shrink(there - wanted, now)
-        if now < self.plan.requests.arrival_s[-1]:
-            heapq.heappush(self.events, (now + EVERY_S, _LOOKS, number, 0))
-
-    def _turn(self, number: int, place: int, now: float) -> None:
-        """An hour begins: its shares, and an end for what it has no need of."""
-        pool = self.pools[number]
-        turn = pool.plan.turns[place]
-        pool.shares = dict(turn.classes)
-        pool.shrink(max(pool.lives.wanted() - self._coming(pool, place), 0), now)
-
-    @staticmethod
-    def _coming(pool: Pool, place: int) -> int:
-        """Replicas that a turn keeps: its own, and those that later turns have begun to start."""
-        turns = pool.plan.turns
-        early = [
-            later.replicas
-            for later in turns[place + 1 :]
-            if later.at_s - pool.plan.start_s <= turns[place].at_s
-        ]
-        return max(turns[place].replicas, *early) if early else turns[place].replicas
+            self.note(number, place)

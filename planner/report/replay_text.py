@@ -40,6 +40,14 @@ def view(found: Replay) -> RenderableType:
         parts.append(section("Scaling", table(_SCALING, _scaling(found), right=range(1, 4))))
     if found.reasons:
         parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
+    batch = [
+        f"{name}: {numbers.significant(one.batch.output_tokens_per_s)} output tokens/s "
+        f"({numbers.significant(one.batch.requests_per_s)} requests/s), set back {one.batch.gave_way:,} times"
+        for name, one in found.pools.items()
+        if one.batch is not None
+    ]
+    if batch:
+        parts.append(section("Batch work in what requests leave", bullets(batch[:_MOST_ROWS])))
     if found.change is not None:
         price = numbers.usd(found.change.usd_per_hour)
         parts.append(section("Smallest change", bullets([f"{found.change.text}: {price}/h more"])))
@@ -108,8 +116,14 @@ def _latency(found: Replay) -> Iterator[tuple[str, ...]]:
             return
         for metric in metrics:
             values: Mapping[str, float] = getattr(one, f"{metric}_s")
-            cells = (_s(values[key]) if key in values else "" for key in _SHOWN)
-            yield (f"{name} {metric.upper()}", *cells)
+            yield (f"{name} {metric.upper()}", *_cells(values))
+    for name, tier in found.tiers.items():
+        yield (f"{name}, whole, TTFT", *_cells(tier.ttft_s))
+        yield (f"{name}, whole, E2E", *_cells(tier.e2e_s))
+
+
+def _cells(values: Mapping[str, float]) -> Iterator[str]:
+    return (_s(values[key]) if key in values else "" for key in _SHOWN)
 
 
 _POOL = ("pool", "replicas", "utilization", "busy", "decoding", "KV", "KV peak", "preempted")

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 from planner.schema.answer import Answer
 from planner.schema.base import Noun
 from planner.schema.pool import Statistic
-from planner.schema.routing import RoutingPolicy
+from planner.schema.routing import POLICIES, RoutingPolicy
 
 Scheduler = Literal["fcfs", "prefill-first", "decode-first", "slo-aware"]
 """First come, first served beside decoding; prompts in steps of their own while decoding waits; whole
@@ -17,6 +17,14 @@ SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 Preemption = Literal["recompute", "swap"]
 PREEMPTIONS: tuple[Preemption, ...] = get_args(Preemption)
 EVICTIONS: tuple[Literal["lru", "lfu"], ...] = ("lru", "lfu")
+
+
+Router = RoutingPolicy | Literal["consistent-hash", "by-length"]
+"""Those that plans know; to the replica that the adapter or the prefix of a request belongs to; replicas for
+short and for long prompts."""
+OVERFLOWING: tuple[Router, ...] = ("cache-aware", "consistent-hash", "by-length")
+"""Those that know where a request belongs; what is too much for that replica may go to the next."""
+ROUTERS: tuple[Router, ...] = (*POLICIES, "consistent-hash", "by-length")
 
 
 class WorkloadReplayed(Noun):
@@ -42,6 +50,20 @@ class WorkloadReplayed(Noun):
     """Share of prompt tokens that were not computed."""
 
 
+class TierReplayed(Noun):
+    """What the requests of a tier experience, from its entrance to the answer that counts; seconds.
+
+    Those that were escalated or misplaced have waited for an answer that does not count before.
+    """
+
+    requests: int
+    """Answered in the period, over all seeds."""
+    ended: dict[str, float]
+    """Share of them whose answer that counts is of each stage."""
+    ttft_s: Statistic
+    e2e_s: Statistic
+
+
 class Predicted(Noun):
     """What the plan says of the same workload: of its slowest pool; seconds."""
 
@@ -49,6 +71,16 @@ class Predicted(Noun):
     itl_s: Statistic = {}
     tpot_s: Statistic = {}
     e2e_s: Statistic = {}
+
+
+class BatchReplayed(Noun):
+    """Batch work that filled what the requests of a pool left."""
+
+    requests_per_s: float
+    """That ended in the period."""
+    output_tokens_per_s: float
+    gave_way: int
+    """How often one was set back for a request, over all seeds."""
 
 
 class PoolReplayed(Noun):
@@ -71,7 +103,9 @@ class PoolReplayed(Noun):
     adapter_loads: int = 0
     """LoRA adapters that were loaded into a slot, over all seeds."""
     hit_ratio: float
-    policy: RoutingPolicy
+    policy: Router
+    batch: BatchReplayed | None = None
+    """Where batch work fills the pool."""
 
 
 class LimitReplayed(Noun):
@@ -179,6 +213,8 @@ class Replay(Answer):
     workloads: dict[str, WorkloadReplayed]
     predicted: dict[str, Predicted]
     pools: dict[str, PoolReplayed]
+    tiers: dict[str, TierReplayed] = {}
+    """Where all stages of a tier are replayed."""
     change: SmallestChange | None = None
     """Null where the plan holds, or no such change was found."""
     cost_usd_per_million_good_tokens: float | None = None

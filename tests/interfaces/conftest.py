@@ -18,3 +18,17 @@ def told(capsys):
         return json.loads(found.out) if found.out else found.err
 
     return told
+
+
+@pytest.fixture
+def refused(capsys):
+    """A command line is bad usage, and says so in these words."""
+
+    def refused(said, *words):
+        capsys.readouterr()
+        assert cli.run(list(words)) == 2
+        told = capsys.readouterr()
+        assert said in told.err
+        assert not told.out
+
+    return refused

@@ -71,6 +71,16 @@ def test_a_sweep_over_processes_is_the_sweep(folder, capsys):
     assert told[0] == told[1] == told[2]
 
 
+def test_largest_loads_are_asked_like_plans(folder, told, tmp_path, monkeypatch):
+    file = tmp_path / "results.jsonl"
+    words = ("capacity", str(folder / "problem.yaml"), "--sweep", "fleet.max_gpus=1")
+    alone = told(*words)
+    assert told(*words, "--processes", "1", "--results", str(file)) == alone
+    monkeypatch.setattr("planner.app.many._planned", None)
+    assert told(*words, "--processes", "1", "--results", str(file)) == alone
+    assert "--sweep" in told(*words[:2], "--processes", "2", code=2)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -81,6 +91,5 @@ def test_a_sweep_over_processes_is_the_sweep(folder, capsys):
         (("--scheduler", "nonsense://x"), "Dask scheduler"),
     ],
 )
-def test_bad_flags_are_told(folder, capsys, words, said):
-    assert cli.run([*_words(folder), *words]) == 2
-    assert said in capsys.readouterr().err
+def test_bad_flags_are_told(folder, refused, words, said):
+    refused(said, *_words(folder), *words)

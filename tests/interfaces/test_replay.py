@@ -121,7 +121,7 @@ def test_twice_the_load_breaks_it_and_more_replicas_mend_it(told, plan):
     assert unasked["change"] is None
 
 
-@pytest.mark.parametrize("router", ["round-robin", "random", "power-of-two", "shared-queue"])
+@pytest.mark.parametrize("router", ["random", "shared-queue", "by-length"])
 def test_another_router_may_stand_in_front(told, plan, router):
     found = told("replay", plan, "--seeds", "1", "--duration", "30", "--router", router, "--no-change")
     assert found["pools"][POOL]["policy"] == router
@@ -143,10 +143,24 @@ def test_prefill_and_decode_apart(told, apart):
     assert found["workloads"]["chat"]["ttft_s"]["p50"] == pytest.approx(predicted, rel=0.5)
 
 
+def test_batch_work_fills_what_requests_leave(told, plan, capsys):
+    words = (plan, "--duration", "30", "--fill", "400/50", "--no-change")
+    found = told("replay", *words, "--seeds", "1")
+    batch = found["pools"][POOL]["batch"]
+    assert batch["output_tokens_per_s"] == pytest.approx(50 * batch["requests_per_s"])
+    assert batch["requests_per_s"] > 0.5
+    assert found["verdict"] == "holds"
+    assert found["workloads"]["chat"]["requests"] == pytest.approx(1_200, rel=0.1)
+    assert cli.run(["replay", *words, "--seeds", "1"]) == 0
+    assert "Batch work in what requests leave" in capsys.readouterr().out
+
+
 def test_a_decode_replica_that_is_lost_sends_its_requests_back(apart, capsys):
     words = ("--seeds", "1", "--duration", "60", "--fail", "chat/decode/1@20s", "--no-change", "--json")
     assert cli.run(["replay", apart, *words]) in (0, 1)
     assert json.loads(capsys.readouterr().out)["workloads"]["chat"]["sent_again"] > 0
+    assert cli.run(["replay", apart, "--fill", "400/50"]) == 2
+    assert "prefill and decode apart" in capsys.readouterr().err
 
 
 def _azure(tmp_path, rows):
@@ -254,17 +268,23 @@ def test_requests_that_no_cache_holds_are_refused_by_number(told, plan, tmp_path
         (("--fail", "chat/serve/7@3"), "a pool of the plan: chat/serve/1"),
         (("--fail", "chat/serve/1"), "a pool and a time"),
         (("--router", "sticky"), "one of least-loaded"),
+        (("--router", "consistent-hash"), "ids of blocks"),
+        (("--router", "by-length", "--overflow", "1"), "above 1"),
+        (("--router", "random", "--overflow", "2"), "it with --router cache-aware"),
         (("--seeds", "0"), "--seeds"),
         (("--duration", "-3"), "--duration"),
         (("--workload", "chatt"), '"chat"'),
+        (("--fill", "400"), "tokens of a prompt and of an answer"),
+        (("--fill", "400000000/5"), "tokens of a prompt and of an answer"),
+        (("--fill", "9000000/5"), "requests that fit an empty cache"),
+        (("--fill", "400/50", "--adapter-skew", "1"), "one of them"),
         (("--confidence", "150 %"), "--confidence"),
         (("--columns", "time=a,input=b,output=c"), "--trace"),
         (("--rate", "100000000"), "requests of a workload"),
     ],
 )
-def test_bad_flags_are_told(plan, capsys, words, said):
-    assert cli.run(["replay", plan, *words]) == 2
-    assert said in capsys.readouterr().err
+def test_bad_flags_are_told(plan, refused, words, said):
+    refused(said, "replay", plan, *words)
 
 
 def test_a_plan_without_a_fleet_is_told(tmp_path, capsys, plan):
@@ -290,4 +310,6 @@ def test_blocks_of_a_trace_are_found_again(told, plan, tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = told("replay", plan, "--seeds", "1", "--no-change", "--trace", str(path))
     assert found["workloads"]["chat"]["hit_ratio"] > 0.3
+    words = ("--router", "consistent-hash", "--overflow", "1.5", "--no-change", "--trace", str(path))
+    assert told("replay", plan, *words)["workloads"]["chat"]["hit_ratio"] > 0.3
     assert any("blocks of 512 tokens" in warning for warning in found["warnings"])

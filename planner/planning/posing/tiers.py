@@ -15,6 +15,7 @@ from planner.planning.posing.engines import Engines, with_one_engine
 from planner.schema.demand import Demand
 from planner.schema.fleet_plan import TierStage
 from planner.schema.problem import Problem
+from planner.schema.slo import Slo
 from planner.schema.supply import Tier
 from planner.schema.workload import Workload
 
@@ -175,13 +176,13 @@ def _settled(problem: Problem, taken: Sequence[TierSetting], totals: dict[str, D
                 continue
             update: dict[str, Any] = {"demand": times(total, share)}
             if item.tier.router_latency is not None and routed:
-                update["slo"] = _less(workload, item.tier.router_latency)
+                update["slo"] = without_router(workload, item.tier.router_latency)
             changed[workload.name] = workload.model_copy(update=update)
     workloads = tuple(kept for w in problem.workloads if (kept := changed.get(w.name, w)) is not None)
     return problem.model_copy(update={"workloads": workloads, "tiers": ()})
 
 
-def _less(workload: Workload, latency_s: Decimal) -> Any:
+def without_router(workload: Workload, latency_s: Decimal) -> Slo:
     """Limits on the first token and on the whole answer, less what the router takes."""
     update = {
         key: value - latency_s

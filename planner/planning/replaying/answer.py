@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planner.performance.load import PERCENTILE
+from planner.planning.replaying.filling import batch_replayed, filled
 from planner.planning.replaying.pools import later
 from planner.planning.replaying.service import Service, predicted_statistics
+from planner.planning.replaying.tiers import Handed, Stayed
 from planner.planning.replaying.traffic import Arriving, Came, came
 from planner.replay.by_part import statistic_by_part
-from planner.replay.observed import WINDOWS, Observed, observed
+from planner.replay.observed import WINDOWS, Observed, experienced, observed
 from planner.replay.run_plan import Failure, RunPlan, ServicePlan
-from planner.replay.simulation import simulate
+from planner.replay.simulation import RunResult, simulate
 from planner.schema.replay import LimitReplayed, PoolReplayed, Predicted, WorkloadReplayed
 
 Progress = Callable[[str], None]
@@ -37,6 +39,10 @@ class Question:
     failures: tuple[Failure, ...] = ()
     hours: tuple[int, ...] = ()
     """Hours of the plan that are replayed one after the other; empty: one hour, or less of it."""
+    handed: tuple[Handed, ...] = ()
+    """By seed, what the stage of a tier before this one sends on."""
+    fill: tuple[int, int] | None = None
+    """Tokens of prompts and answers of batch work that fills what requests leave; None: none."""
 
     @property
     def parts(self) -> int:
@@ -55,6 +61,10 @@ class Answered:
 
     question: Question
     runs: list[Observed] = field(default_factory=list)
+    handed: list[Handed] = field(default_factory=list)
+    """By seed, what goes on to the next stage of a tier."""
+    stayed: list[Stayed] = field(default_factory=list)
+    """By seed, what ends at this one."""
 
     def values(self, metric: str, statistic: str) -> list[float]:
         """A statistic of every run."""
@@ -67,40 +77,76 @@ def answered(
     """Every seed of one workload; ``plan``: other pools than the plan's."""
     found = Answered(question)
     for number in range(question.seeds):
-        found.runs.append(_run(question, number, progress, plan))
+        who = _who(question, number)
+        asked = _run_plan(question, number, who, plan or question.service.plan)
+        ended = simulate(asked, _teller(question, number, len(who.requests), progress))
+        found.runs.append(observed(asked, ended, question.limits_s))
+        if question.arriving.stage is not None:
+            _pass_on(found, number, who, asked, ended)
     return found
 
 
-def run_plan(question: Question, number: int, plan: ServicePlan | None) -> RunPlan:
-    """One seed of a workload; ``plan``: other pools than the plan's."""
-    service = question.service
-    seed = question.seed + 1_000 * number
-    who: Came = came(service.source, question.arriving, service.pools, service.cached, service.classes, seed)
+def run_plan(question: Question, number: int) -> RunPlan:
+    """One seed of a workload."""
+    return _run_plan(question, number, _who(question, number), question.service.plan)
+
+
+def _seed(question: Question, number: int) -> int:
+    return question.seed + 1_000 * number
+
+
+def _who(question: Question, number: int) -> Came:
+    service, seed = question.service, _seed(question, number)
+    handed = question.handed[number] if question.handed else None
+    return came(
+        service.source, question.arriving, service.pools, service.cached, service.classes, seed, handed
+    )
+
+
+def _run_plan(question: Question, number: int, who: Came, plan: ServicePlan) -> RunPlan:
+    requests, plan = filled(who.requests, plan, question.fill)
     return RunPlan(
-        service=later(plan or service.plan, who.since_s),
-        requests=who.requests,
+        service=later(plan, who.since_s),
+        requests=requests,
+        batch=len(requests) - len(who.requests),
         since_s=who.since_s,
         until_s=who.until_s,
-        seed=seed,
+        seed=_seed(question, number),
         class_of=who.class_of,
-        class_names=service.classes,
+        class_names=question.service.classes,
         failures=tuple(replace(one, at_s=who.since_s + one.at_s) for one in question.failures),
         parts=question.parts,
     )
 
 
-def _run(question: Question, number: int, progress: Progress | None, plan: ServicePlan | None) -> Observed:
-    run = run_plan(question, number, plan)
-
+def _teller(
+    question: Question, number: int, requests: int, progress: Progress | None
+) -> Callable[[float], None]:
     def tell(share: float) -> None:
         if progress is not None:
             progress(
                 f"replaying {question.service.workload}, seed {number + 1} of {question.seeds}: "
-                f"{share:.0%} of {len(run.requests):,} requests"
+                f"{share:.0%} of {requests:,} requests"
             )
 
     tell(0.0)
-    return observed(run, simulate(run, tell), question.limits_s)
+    return tell
+
+
+def _pass_on(found: Answered, number: int, who: Came, asked: RunPlan, ended: RunResult) -> None:
+    """Requests of a stage that go on when they have ended, and those that stay."""
+    stage = found.question.arriving.stage
+    assert stage is not None, "of a tier"
+    ttft, e2e = experienced(asked, ended)
+    arrival = np.array(asked.requests.arrival_s)
+    known = np.isfinite(e2e)
+    on = known & stage.goes(arrival.size, _seed(found.question, number))
+    order = np.flatnonzero(on)[np.argsort((arrival + e2e)[on], kind="stable")]
+    rows = None if who.rows is None else who.rows[order]
+    found.handed.append(Handed((arrival + e2e)[order], who.entered_s[order], rows))
+    stays = known & ~on & (who.entered_s >= who.since_s) & (who.entered_s <= who.until_s)
+    before = (arrival - who.entered_s + stage.router_s)[stays]
+    found.stayed.append(Stayed(before + ttft[stays], before + e2e[stays]))
 
 
 def limits(answer: Answered) -> list[LimitReplayed]:
@@ -200,6 +246,7 @@ def pool_documents(answer: Answered) -> dict[str, PoolReplayed]:
             adapter_loads=sum(use.adapter_loads for use in uses),
             hit_ratio=_mean([run.hit_ratio for run in answer.runs]),
             policy=plan.policy,
+            batch=batch_replayed(answer.question.fill, answer.runs, plan.id),
         )
     return found
 

@@ -31,8 +31,7 @@ from planner.schema.catalog import Storage
 from planner.schema.catalog_index import Catalog
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
-from planner.schema.replay import Preemption, Scheduler
-from planner.schema.routing import RoutingPolicy
+from planner.schema.replay import Preemption, Router, Scheduler
 from planner.steptime.memory import sequence_bytes
 from planner.steptime.specs import StepSpecs
 
@@ -49,6 +48,8 @@ class EngineAsked:
     scheduler: Scheduler | None = None
     preemption: Preemption = "recompute"
     eviction: Eviction = "lru"
+    fills: bool = False
+    """Batch work fills what requests leave."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Given:
     """The document, for messages."""
     confidence: float
     """With this probability real steps are no slower."""
-    router: RoutingPolicy | None = None
+    router: Router | None = None
     """In place of the plan's; None: the plan's."""
     engine: EngineAsked = field(default_factory=EngineAsked)
     storage: Storage | None = None
@@ -186,7 +187,7 @@ class _Made:
             swap_bytes_per_s=self._host_link() if asked.preemption == "swap" else 0.0,
             eviction=asked.eviction,
             ttft_limit_s=_tightest(limits_s, "ttft") if aware else math.inf,
-            gap_limit_s=_tightest(limits_s, "itl", "tpot") if aware else math.inf,
+            gap_limit_s=_tightest(limits_s, "itl", "tpot") if aware or asked.fills else math.inf,
             adapter_slots=slots,
             adapter_load_s=load_s,
         )
@@ -211,7 +212,7 @@ class _Made:
         slots, rate = lora.active or lora.adapters, self.item.accelerator.host.pcie_one_way
         return slots, memory.adapters / slots / float(rate) if rate is not None else 0.0
 
-    def _router(self) -> RoutingPolicy:
+    def _router(self) -> Router:
         given, case = self.given, self.given.case
         if given.router is not None:
             return given.router

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -97,7 +98,7 @@ def perfect(question: Question, progress: Progress | None) -> Answered:
     none does. Pools keep the proportions of the plan.
     """
     one = replace(question, seeds=1)
-    base = run_plan(one, 0, None)
+    base = run_plan(one, 0)
     windows = _windows(question, base)
     whole = question.service.plan.each(lambda pool: replace(pool, turns=(), start_s=0.0))
     counts = _counts(question.service.plan)
@@ -148,7 +149,8 @@ def _keeps(
 ) -> Callable[[int], bool]:
     """Whether so many replicas keep every limit on the requests of one window."""
     low, high = window
-    rows = [place for place, at in enumerate(base.requests.arrival_s) if low - _FILLS_S <= at < high]
+    arrival_s = base.requests.arrival_s
+    rows = range(bisect_left(arrival_s, low - _FILLS_S), bisect_left(arrival_s, high))
     requests = base.requests.only(rows)
     classes = [base.class_of[place] for place in rows] if base.class_of else []
 

@@ -18,7 +18,7 @@ from planner.schema.catalog import Storage
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
-from planner.schema.routing import RoutingPolicy
+from planner.schema.replay import Router
 from planner.schema.workload import Workload
 
 
@@ -52,7 +52,7 @@ def service_of(
     *,
     where: str,
     confidence: float | None,
-    router: RoutingPolicy | None,
+    router: Router | None,
     hours: Sequence[int | None],
     engine: EngineAsked,
     storage: Storage | None = None,

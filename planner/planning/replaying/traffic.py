@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.errors import input_error
 from planner.performance.traffic import Trimmed, known, pairs
+from planner.planning.replaying.tiers import Handed, Stage, merged
 from planner.planning.workload.case import Case, lengths_of, tokens_of_image
 from planner.replay.arrivals import RateProfile, arrivals_s, at_rate
 from planner.replay.lengths import (
@@ -23,7 +24,7 @@ from planner.replay.lengths import (
     drawn_pairs,
     in_tokens,
 )
-from planner.replay.requests import Requests
+from planner.replay.requests import Requests, compact
 from planner.schema.catalog_index import Catalog
 from planner.schema.lengths import LengthSide
 from planner.schema.pool import Pool
@@ -62,6 +63,8 @@ class Arriving:
     """The n-th adapter is asked for in proportion to ``n^-skew``; None: no adapter ever lacks its slot."""
     hourly_rps: tuple[float, ...] = ()
     """By hour of the period, where it is longer than one; the first fills the fleet before it."""
+    stage: Stage | None = None
+    """Of a tier, at whose entrance these come; None: of none."""
 
     @property
     def profile(self) -> RateProfile:
@@ -78,10 +81,14 @@ class Came:
     """The requests of one run."""
 
     requests: Requests
-    class_of: list[int]
+    class_of: Sequence[int]
     """Empty: one class."""
     since_s: float
     until_s: float
+    entered_s: FloatArray
+    """When each came to the entrance of its tier."""
+    rows: IntArray | None = None
+    """Of the trace that they are from."""
 
 
 def source_of(case: Case, folder: Path, catalog: Catalog) -> Source:
@@ -121,6 +128,7 @@ def came(
     cached: float,
     names: tuple[str, ...],
     seed: int,
+    handed: Handed | None = None,
 ) -> Came:
     """The requests of one run; the same seed gives the same ones.
 
@@ -131,37 +139,60 @@ def came(
         cached: share of a prompt that its cache finds.
         names: classes of requests that pools serve.
         seed: of everything that is drawn.
+        handed: what the stage of a tier before this one sends on; None: nothing.
     """
     random = np.random.default_rng(seed)
-    trace, blocks = arriving.trace, None
-    if trace is not None and trace.arrival_s is not None:
-        arrival = (
-            trace.arrival_s if arriving.trace_rps is None else at_rate(trace.arrival_s, arriving.trace_rps)
-        )
-        rows = np.flatnonzero(arrival <= arriving.duration_s)
-        arrival = arrival[rows]
+    trace = arriving.trace
+    timed = trace is not None and trace.arrival_s is not None
+    arrival, rows, since, until = _arrivals(arriving, random)
+    if arriving.stage is not None:
+        mine = arriving.stage.taken(arrival.size, seed)
+        arrival, rows = arrival[mine], None if rows is None else rows[mine]
+    entered = arrival
+    if handed is not None:
+        order, arrival, entered = merged(arrival, handed)
+        if rows is not None and handed.rows is not None:
+            rows = np.concatenate([rows, handed.rows])[order]
+    if not arrival.size:
+        arrival = entered = np.array([since])
+        rows = None if rows is None else np.zeros(1, dtype=np.int64)
+    numbers: IntArray | None = None
+    if trace is not None and rows is not None:
         prompts, answers = trace.input_tokens[rows], trace.output_tokens[rows]
-        since, numbers = 0.0, None
-        until = arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
-        blocks = None if trace.blocks is None else tuple(trace.blocks[row] for row in rows.tolist())
     else:
-        until = arriving.warm_up_s + arriving.duration_s
-        since = arriving.warm_up_s
-        arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
-        if not arrival.size:
-            arrival = np.array([since])
-        if trace is not None:
-            rows = random.integers(0, trace.input_tokens.size, arrival.size)
-            prompts, answers, numbers = trace.input_tokens[rows], trace.output_tokens[rows], None
-        else:
-            prompts, answers, numbers = _drawn(source, arrival.size, random)
+        prompts, answers, numbers = _drawn(source, arrival.size, random)
+    blocks = None
+    if timed and trace is not None and trace.blocks is not None and rows is not None:
+        blocks = tuple(trace.blocks[row] for row in rows.tolist())
     computed = in_tokens(np.asarray(prompts * (1.0 - cached), dtype=np.float64))
     waits = _fetched(pools, arrival.size, random)
     size = 1 if trace is None or blocks is None else trace.block_tokens
-    lists = (arrival.tolist(), prompts.tolist(), answers.tolist(), computed.tolist())
+    lists = (compact(arrival), compact(prompts), compact(answers), compact(computed))
     adapter = _adapters(source.adapters, arriving.adapter_skew, arrival.size, random)
     requests = Requests(*lists, waits, blocks, size, adapter)
-    return Came(requests, _classes(names, source, prompts, numbers), since, until)
+    return Came(requests, _classes(names, source, prompts, numbers), since, until, entered, rows)
+
+
+def _arrivals(
+    arriving: Arriving, random: np.random.Generator
+) -> tuple[FloatArray, IntArray | None, float, float]:
+    """Arrivals with their rows of the trace, and the period that is looked at."""
+    trace = arriving.trace
+    if trace is not None and trace.arrival_s is not None:
+        arrival = trace.arrival_s
+        if arriving.trace_rps is not None:
+            arrival = at_rate(arrival, arriving.trace_rps)
+        rows = np.flatnonzero(arrival <= arriving.duration_s)
+        arrival = arrival[rows]
+        return arrival, rows, 0.0, arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
+    since = arriving.warm_up_s
+    arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
+    if not arrival.size:
+        arrival = np.array([since])
+    drawn_rows = None
+    if trace is not None:
+        drawn_rows = random.integers(0, trace.input_tokens.size, arrival.size)
+    return arrival, drawn_rows, since, since + arriving.duration_s
 
 
 def _drawn(
@@ -184,33 +215,33 @@ def _drawn(
     return in_tokens(prompts + source.image_tokens), in_tokens(answers), numbers
 
 
-def _adapters(number: int, skew: float | None, count: int, random: np.random.Generator) -> list[int] | None:
+def _adapters(
+    number: int, skew: float | None, count: int, random: np.random.Generator
+) -> Sequence[int] | None:
     """The adapter of each request."""
     if not number or skew is None:
         return None
     weight = np.arange(1.0, number + 1.0) ** -skew
-    found: list[int] = random.choice(number, count, p=weight / weight.sum()).tolist()
-    return found
+    return compact(random.choice(number, count, p=weight / weight.sum()))
 
 
-def _fetched(pools: Sequence[Pool], count: int, random: np.random.Generator) -> list[float] | None:
+def _fetched(pools: Sequence[Pool], count: int, random: np.random.Generator) -> Sequence[float] | None:
     """Waits for KV that comes from outside the GPU."""
     reuse = next((pool.reuse for pool in pools if pool.reuse is not None), None)
     if reuse is None or not reuse.fetched or not reuse.fetch_s:
         return None
-    found: list[float] = np.where(random.random(count) < reuse.fetched, reuse.fetch_s, 0.0).tolist()
-    return found
+    return compact(np.where(random.random(count) < reuse.fetched, reuse.fetch_s, 0.0))
 
 
 def _classes(
     names: tuple[str, ...], source: Source, prompts: IntArray, numbers: IntArray | None
-) -> list[int]:
+) -> Sequence[int]:
     """The class of each request by the names of a plan: ``prompt<=1024``, or buckets."""
     if names == ONE_CLASS or len(names) <= 1:
         return []
     if numbers is not None and set(names) <= set(source.bucket_names):
         places = np.array([names.index(name) if name in names else 0 for name in source.bucket_names])
-        return [int(place) for place in places[numbers]]
+        return compact(places[numbers])
     tops = [int(name.removeprefix("prompt<=")) for name in names if name.startswith("prompt<=")]
     if len(tops) + 1 != len(names):
         return []
@@ -219,7 +250,7 @@ def _classes(
     at = np.searchsorted(np.array(sorted(tops)), prompts, side="left")
     low = [place for place, name in enumerate(names) if name.startswith("prompt<=")]
     places = np.array([*(low[one] for one in order), last])
-    return [int(place) for place in places[at]]
+    return compact(places[at])
 
 
 def refuse_thinned(trace: TraceLengths, where: str) -> TraceLengths:
