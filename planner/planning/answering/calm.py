@@ -87,6 +87,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         trace=optimum.trace,
         interrupted=optimum.interrupted,
         trouble=optimum.trouble,
+        mixed_value=optimum.mixed_value,
     )
     simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
     if given_up:
