@@ -13,6 +13,7 @@ from planner.explain.input_changes import input_changes
 from planner.explain.moved_defaults import moved_defaults
 from planner.explain.phrases import is_answered, listing
 from planner.explain.pool_changes import mode_changes, pool_changes
+from planner.explain.price_changes import price_changes
 from planner.schema.limits_told import ConstraintState
 from planner.schema.plan import Difference, Plan
 from planner.schema.slo import METRICS
@@ -22,8 +23,8 @@ def difference(before: Plan, after: Plan) -> tuple[Difference, ...]:
     """Everything that differs, the most important first; empty where the two say the same.
 
     Order: status, cost, GPUs, purchases of fleets, way to serve, pools, latencies at their limits, what sets
-    the capacity, conflicts, then keys of the problem, the data and the program. The same plans give the same
-    entries.
+    the capacity, conflicts, then keys of the problem, prices, the data and the program. The same plans give
+    the same entries.
     """
     bought = (
         *_money(before, after),
@@ -42,6 +43,7 @@ def difference(before: Plan, after: Plan) -> tuple[Difference, ...]:
         *_conflicts(before, after),
         *input_changes(before.inputs.problem, after.inputs.problem),
         *moved_defaults(before, after),
+        *price_changes(before, after),
         *_data(before, after),
         *_made(before, after),
     )
@@ -49,7 +51,15 @@ def difference(before: Plan, after: Plan) -> tuple[Difference, ...]:
 
 def is_cause(entry: Difference) -> bool:
     """An input that differs, not an effect of one."""
-    return entry.what.partition(":")[0] in ("input", "catalog", "calibration", "planner", "solver", "seed")
+    return entry.what.partition(":")[0] in (
+        "input",
+        "price",
+        "catalog",
+        "calibration",
+        "planner",
+        "solver",
+        "seed",
+    )
 
 
 def _status(before: Plan, after: Plan) -> Iterator[Difference]:

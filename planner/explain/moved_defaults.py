@@ -56,7 +56,7 @@ MOVED = (
         (0, 2),
         "fleet.mix_places",
         "true: a workload may stand with several providers and in several regions",
-        "offers of the price lists serve a workload from one provider and region in plans of one hour",
+        "offers of the price lists serve a workload from one provider and region",
         "mix_places: true",
         limit="places",
     ),

@@ -13,7 +13,7 @@ from planner.report.parts import bullets, section, table
 from planner.schema.compared import GpuType
 from planner.schema.plan import Plan
 
-_LEFT_OUT = ("excluded", "no-price")
+LEFT_OUT = ("excluded", "no-price")
 _BOUNDS = {"exact": "", "upper": "at most ", "lower": "at least "}
 
 
@@ -24,7 +24,7 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
         plan: with its table.
         details: a row for each of all, with layout and place.
     """
-    rows = [row for row in plan.gpu_types if details or row.status not in _LEFT_OUT]
+    rows = [row for row in plan.gpu_types if details or row.status not in LEFT_OUT]
     if not plan.gpu_types:
         return None
     body: list[RenderableType] = []
@@ -94,7 +94,7 @@ def left_out(rows: Sequence[GpuType]) -> Iterator[str]:
     """One line for each reason, with the names that share it."""
     names: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        if row.status in _LEFT_OUT:
+        if row.status in LEFT_OUT:
             head = "no price" if row.status == "no-price" else "excluded"
             names[f"{head} ({row.why})"].append(row.gpu)
     for reason, gpus in names.items():

@@ -291,8 +291,8 @@ class FleetChoice:
     mixed_value: Fraction | None = None
     """Of the best plan whose workloads stand at several places, where they may not and it is better; of a
     day, no more than that."""
-    least_by_place: Mapping[str, Fraction] = field(default_factory=dict)
-    """What a plan of a day costs at least at each place, where a workload stands at one."""
+    least_by_place: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)
+    """What a plan of a day costs at least with a workload at a place, where it stands at one."""
     in_the_way: tuple[str, ...] = ()
     """For ``infeasible``: ids of limits that stand in the way."""
     engine: str = ""

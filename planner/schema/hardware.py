@@ -91,7 +91,7 @@ class Fleet(Noun):
     mix_places: bool | None = None
     """False: the replicas of a workload stand with one provider and in one region; owned GPUs never count as
     a second place, and spares by zone or provider may stand elsewhere. Default:
-    false for offers of the price lists in one predicted hour, else true."""
+    false for offers of the price lists in predicted problems, else true."""
     max_co2_kg_per_day: Annotated[Exact, Field(ge=0, le=1_000_000_000)] | None = None
     """Carbon dioxide of all replicas at rated power on average over the periods, by the grid of each region;
     GPUs of unknown power are left out. Default: no limit."""

@@ -86,7 +86,7 @@ class Difference(Noun):
 
     what: str
     """``status``, ``cost``, ``gpus:GPU``, ``supply:GPU/TERM``, ``mode:WORKLOAD``, ``pool:ID/FIELD``,
-    ``latency:ID``, ``binding``, ``conflict``, ``input:PATH``, ``catalog``, …"""
+    ``latency:ID``, ``binding``, ``conflict``, ``input:PATH``, ``price:MACHINE``, ``catalog``, …"""
     before: bool | int | float | str | None
     """None where there was nothing of the kind."""
     after: bool | int | float | str | None

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Literal, Protocol
 
-from planner.constraints.packing import rooms
 from planner.constraints.plan.day_usage import DayUsage
 from planner.constraints.plan.places import counted
-from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayCount, DayRow, EveryGpu, LimitRow, Watts
 from planner.schema.reasons import Goal
-from planner.solver.mip.dominated import undominated
 from planner.solver.pool_sets import Names, PoolSets, among
+from planner.solver.promising import elements_of, needed_of, options_of, promising
 
 
 class Ask(Protocol):
@@ -44,8 +41,6 @@ _MOST_OPTIONS = 60
 """Beyond so many options sets of them are not searched: only those that promise most are tried."""
 _POOLS_PART = 0.7
 """Of the questions that are left after pools were dropped: those that show that no fewer do."""
-_FEW = 4
-"""Layouts of a pool that plans are first looked for among, beside those of the optimum."""
 _LEAST_S = 0.2
 _STARTING_S = 20.0
 """For a first plan that keeps the limits of the day, where brief questions find none."""
@@ -66,6 +61,8 @@ class Simplest:
     """No plan within the tolerance has fewer."""
     question: FleetProblem
     """With its options alone and with what it keeps as limits."""
+    trivial: bool
+    """Every workload has one pool all day: nothing simpler exists at any place."""
 
 
 def simplest(
@@ -86,9 +83,7 @@ def simplest(
         limit_s: wall time for everything.
         rows: limits on the day that it has to keep too; None is returned where no such plan was found.
     """
-    assert best.value is not None
-    search = _Search(question, best, tolerance, ask, limit_s, rows)
-    return search.run()
+    return _Search(question, best, tolerance, ask, limit_s, rows).run()
 
 
 def counts_of(question: FleetProblem, choice: FleetChoice) -> dict[DayCount, int]:
@@ -121,12 +116,12 @@ class _Search:
         self.free = replace(question, limits=replace(limits, day=(*limits.day, *rows)))
         """Whatever it costs."""
         self.question = replace(self.free, limits=replace(self.free.limits, rows=(*limits.rows, money)))
-        self.elements = _elements(self.question, best)
+        self.elements = elements_of(self.question, best)
         self.complete = len(self.elements) <= _MOST_OPTIONS
         if not self.complete:
             few = {option.id for option in promising(self.question, best).options}
             self.elements = [name for name in self.elements if name in few]
-        self.needed = _needed(self.question, self.elements)
+        self.needed = needed_of(self.question, self.elements)
         usage = DayUsage(question, best.periods)
         self.best = best
         self.choice = None if any(usage.breaks(row) for row in rows) else best
@@ -153,7 +148,8 @@ class _Search:
             self.choice = again
         limits = replace(self.question.limits, day=(*self.question.limits.day, *held))
         own = among(replace(self.question, limits=limits), self._used())
-        return Simplest(self.choice, counts_of(self.question, self.choice), proved, least, own)
+        trivial = self._now("pools") == len(self.needed) and not self._now("changes")
+        return Simplest(self.choice, counts_of(self.question, self.choice), proved, least, own, trivial)
 
     def _now(self, aim: DayCount) -> int:
         assert self.choice is not None
@@ -161,18 +157,18 @@ class _Search:
 
     def _used(self) -> Names:
         assert self.choice is not None
-        return _options_of(self.choice)
+        return options_of(self.choice)
 
     def _started(self) -> bool:
         """Any plan that keeps the limits: among the options of the optimum, then the promising, then all."""
         few = {option.id for option in promising(self.question, self.best).options}
         found = FleetChoice("unknown")
-        for names in (_options_of(self.best), frozenset(few), frozenset(self.elements)):
+        for names in (options_of(self.best), frozenset(few), frozenset(self.elements)):
             found = self._asked(names, (), "any")
             if found.value is not None:
                 break
         if found.status == "unknown":
-            found = self._cheapest(frozenset(few) | _options_of(self.best))
+            found = self._cheapest(frozenset(few) | options_of(self.best))
         self.choice = found if found.value is not None else None
         return self.choice is not None
 
@@ -194,7 +190,7 @@ class _Search:
             cheap = [one for one in found if one.value is not None]
             if not cheap:
                 return
-            self.choice = min(cheap, key=lambda one: (len(_options_of(one)), one.value or 0))
+            self.choice = min(cheap, key=lambda one: (len(options_of(one)), one.value or 0))
 
     def _fewest(self, sets: PoolSets, aim: DayCount, held: Sequence[DayRow], part: float) -> int:
         """The least number that was proved; what was found on the way is the present plan.
@@ -291,41 +287,6 @@ class _Search:
         return FleetChoice("unknown") if found.value is not None and found.value > self.most else found
 
 
-def _options_of(choice: FleetChoice) -> Names:
-    return frozenset(name for period in choice.periods for (name, _), count in period.counts.items() if count)
-
-
-def _elements(question: FleetProblem, best: FleetChoice) -> list[str]:
-    """Options that no other one replaces: those of the optimum first, then by what they alone would cost."""
-    room, used = rooms(question), _options_of(best)
-    found: list[Option] = []
-    for demand in question.demands:
-        mine = [one for one in question.options if one.pool == demand.pool and question.sites_of(one)]
-        found += undominated(mine, question, room)
-    alone = _alone(question)
-    names = {option.id for option in found} | used
-    options = [option for option in question.options if option.id in names]
-    order = sorted(options, key=lambda one: (one.id not in used, alone(one), one.id))
-    return [option.id for option in order]
-
-
-def _needed(question: FleetProblem, elements: Sequence[str]) -> list[list[list[Names]]]:
-    """By workload that cannot do without replicas its ways, each with the options of every role."""
-    asked: dict[str, dict[str, list[Names]]] = defaultdict(lambda: defaultdict(list))
-    apis = {api.workload for api in question.apis}
-    known = set(elements)
-    for demand in question.demands:
-        if any(any(needs) for needs in demand.demand_rps) and demand.workload not in apis:
-            mine = frozenset(o.id for o in question.options if o.pool == demand.pool and o.id in known)
-            asked[demand.workload][demand.way].append(mine)
-    found = []
-    for ways in asked.values():
-        open_ = [way for way in ways.values() if all(way)]
-        if open_:
-            found.append(open_)
-    return found
-
-
 def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:
     """The objective on average over the periods."""
     name = question.limits.objective
@@ -336,45 +297,3 @@ def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:
         money=name == "cost",
         every_period=False,
     )  # fmt: skip
-
-
-def _alone(question: FleetProblem) -> Callable[[Option], Fraction]:
-    """What replicas of one option alone would take over the day, GPUs counted at their cheapest line."""
-    needs = {demand.pool: demand.demand_rps for demand in question.demands}
-    price: dict[str, Fraction] = {}
-    for line in question.lines:
-        price[line.host] = min(price.get(line.host, line.usd_per_gpu_h), line.usd_per_gpu_h)
-    hosts = {host.id: host for host in question.hosts}
-
-    def alone(option: Option) -> Fraction:
-        each = Fraction(hosts[option.supply].room_gpus(option)) * (price.get(option.supply, 0) + 1)
-        total = Fraction(0)
-        for hour in needs[option.pool]:
-            pairs = [(need, rate) for need, rate in zip(hour, option.rates_rps, strict=True) if need]
-            if any(not rate for _, rate in pairs):
-                # It cannot serve alone: dearer than any that can.
-                return Fraction(10**12)
-            total += -(-sum((need / rate for need, rate in pairs), Fraction(0)) // 1) * each
-        return total
-
-    return alone
-
-
-def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
-    """The question with the layouts of the best plan, and those that alone would carry the day for least."""
-    names = set(_options_of(best))
-    needs = {demand.pool: demand.demand_rps for demand in question.demands}
-    alone = _alone(question)
-    groups: dict[tuple[str, str, str, str | None], list[Option]] = defaultdict(list)
-    for option in question.options:
-        live = needs.get(option.pool)
-        if live is None or not question.sites_of(option):
-            continue
-        if all(rate or not any(hour[b] for hour in live) for b, rate in enumerate(option.rates_rps)):
-            kind = None if option.role == "serve" else f"{option.place}|{option.kv}"
-            groups[option.workload, option.role, option.gpu if option.role == "serve" else "", kind].append(
-                option
-            )
-    for mine in groups.values():
-        names |= {option.id for option in sorted(mine, key=lambda one: (alone(one), one.id))[:_FEW]}
-    return among(question, names)

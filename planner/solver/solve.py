@@ -13,11 +13,12 @@ from planner.constraints.packing import rooms_are_exact
 from planner.errors import SearchInterrupted
 from planner.schema.fleet import FleetChoice, FleetProblem, Progress
 from planner.schema.reasons import Goal
+from planner.solver.at_places import place_rows
 from planner.solver.blocking_limits import gap, in_the_way
 from planner.solver.cp.canonical import in_order, separable
 from planner.solver.cp.solve import solve_cp
 from planner.solver.cp.supports import refuse_servers, shares_servers, size, supports
-from planner.solver.one_place import place_rows, solve_at_one_place
+from planner.solver.one_place import solve_at_one_place
 from planner.solver.places_aside import anywhere, solve_anywhere
 from planner.solver.serving_modes import barred_ways
 

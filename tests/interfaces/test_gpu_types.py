@@ -1,5 +1,7 @@
 """One table of all GPU types, from the command line."""
 
+import csv
+
 import pytest
 import yaml
 
@@ -50,6 +52,14 @@ def test_every_accelerator_of_the_catalog_is_there_once(told, problem):
             assert row["place"]
         else:
             assert row["why"]
+
+
+def test_every_accelerator_is_in_the_csv_once(capsys, problem):
+    assert cli.run(["plan", problem(accelerators=["l40s"]), "--format", "csv"]) == 0
+    lines = csv.reader(capsys.readouterr().out.splitlines())
+    tables = {"gpu-types", "why-not", "left-out"}
+    rows = [line for line in lines if line and tables & {line[1]} and line[2] != "GPU type"]
+    assert sorted(row[2] for row in rows) == sorted(IDS)
 
 
 def test_a_type_costs_what_a_plan_of_it_alone_costs(told, problem):

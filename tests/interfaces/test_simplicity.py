@@ -196,3 +196,22 @@ def test_offers_of_an_hour_or_of_a_day_stand_at_one_place(tmp_path, capsys, dema
             assert plan["status"] == "optimal"
             says = saved
     assert says == (cost[True] < cost[None])
+
+
+def test_each_workload_of_a_day_stands_at_one_place(tmp_path, capsys):
+    path = predicted(tmp_path, [20, 90, 40])
+    problem = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (chat,) = problem["workloads"]
+    problem["workloads"].append(chat | {"name": "more", "demand": {"hourly_rps": [200, 30, 10]}})
+    fleet = {"accelerators": ["h100-sxm", "l40s"], "simplicity": "0 %"}
+    found = {}
+    for mix in (False, True):
+        problem["fleet"] = fleet | ({"mix_places": True} if mix else {})
+        path.write_text(yaml.safe_dump(problem), encoding="utf-8")
+        _, found[mix] = answer(capsys, "plan", path)
+    sites = {(pool["workload"], pool["site"]) for pool in found[False]["pools"]}
+    assert sorted(name for name, _ in sites) == ["chat", "more"]
+    assert found[False]["status"] == "optimal"
+    assert found[True]["objective"]["lower_bound"] <= found[False]["cost_usd_per_hour"] * 3
+    said = any("mixing places would save at most" in line for line in found[False]["warnings"])
+    assert said >= (found[True]["cost_usd_per_hour"] < found[False]["cost_usd_per_hour"])

@@ -32,8 +32,8 @@ class Places(DayLimit):
     def rows(self, stated: Stated) -> Iterator[DayRow]:
         """One for every workload, where places may not mix and there are several.
 
-        By default that is where offers of price lists stand in a predicted hour, or in the predicted day of
-        one workload; what the problem itself supplies is never kept apart unless it says so.
+        By default that is where offers of price lists stand in predicted problems; what the problem itself
+        supplies is never kept apart unless it says so.
         """
         if not self.is_stated(stated.problem):
             return
@@ -47,12 +47,9 @@ class Places(DayLimit):
                     yield self.row(1, workload.name, sites=sites, switch=True)
 
     def is_stated(self, problem: Problem) -> bool:
-        """The problem states it, or does not and is one predicted hour or one workload's predicted day."""
+        """The problem states it, or does not and is predicted."""
         mix = problem.fleet.mix_places
-        several = len(problem.workloads) > 1 and any(
-            len(w.demand.hourly_rps or ()) > 1 for w in problem.workloads
-        )
-        return mix is False or (mix is None and problem.workers is None and not several)
+        return mix is False or (mix is None and problem.workers is None)
 
     def lifted(self, problem: Problem) -> Problem:
         """The problem with places that may mix."""

@@ -20,9 +20,10 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
 from planner.schema.problem import Problem
 from planner.schema.reasons import Goal
+from planner.solver.at_places import near
 from planner.solver.blocking_limits import gap
-from planner.solver.one_place import near
-from planner.solver.simplest import Ask, Simplest, counts_of, promising, simplest
+from planner.solver.promising import promising
+from planner.solver.simplest import Ask, Simplest, counts_of, simplest
 from planner.solver.solve import better_of
 
 _HOURS = 3
@@ -59,9 +60,8 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         return found, None
 
     asked = _Asked(best.case, run)
+    question, complete = near(question, optimum, optimum.value * (1 + tolerance))
     optimum = known_best(question, optimum, tolerance, asked, run)
-    assert optimum.value is not None
-    question = near(question, optimum, optimum.value * (1 + tolerance))
     calm, given_up = None, ""
     if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
         lives = MinLayoutHours().row(_HOURS)
@@ -71,7 +71,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         calm = simplest(question, optimum, tolerance, asked, _patience_s(run))
     if calm is None:
         return found, None
-    (case, taken), held = asked.settled(calm), calm.proved
+    (case, taken), held = asked.settled(calm), calm.proved and (complete or calm.trivial)
     lacks = len(case.warnings) > len(best.case.warnings)
     if lacks or taken.value is None or taken.value > (optimum.value or 0) * (1 + tolerance):
         # It does not carry the day at its real sizes: the optimum is the simplest that is known to.
@@ -87,6 +87,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         trace=optimum.trace,
         interrupted=optimum.interrupted,
         trouble=optimum.trouble,
+        mixed_value=optimum.mixed_value,
     )
     simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
     if given_up:

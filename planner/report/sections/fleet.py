@@ -6,8 +6,8 @@ from planner.explain.hours import has_hours, replicas_by_hour
 from planner.explain.phrases import is_measured, offer, pool_layout
 from planner.numbers import share, size, usd
 from planner.report.cells import number, table
-from planner.report.gpu_types_text import left_out
-from planner.report.sections.build import bullets, section
+from planner.report.gpu_types_text import LEFT_OUT
+from planner.report.sections.build import section
 from planner.schema.compared import GpuType
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
@@ -80,7 +80,12 @@ def gpu_types(plan: Plan) -> Section | None:
             ("GPU type", "limited by", "the nearest configuration"),
             [(item.gpu, item.stopped_by, item.why) for item in stuck],
         ),
-        bullets(left_out(plan.gpu_types)),
+        table(
+            "left-out",
+            "GPU types that are left out",
+            ("GPU type", "answer", "why"),
+            [(row.gpu, row.status, row.why) for row in plan.gpu_types if row.status in LEFT_OUT],
+        ),
     )
 
 

@@ -1,0 +1,94 @@
+"""Which layouts a simple plan is looked for among: by need, by what each alone would cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from planner.constraints.packing import rooms
+from planner.schema.choice import Option
+from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.solver.mip.dominated import undominated
+from planner.solver.pool_sets import Names, among
+
+_FEW = 4
+"""Layouts of a pool that plans are first looked for among, beside those of the optimum."""
+
+
+def options_of(choice: FleetChoice) -> Names:
+    """Options in use in some hour."""
+    return frozenset(name for period in choice.periods for (name, _), count in period.counts.items() if count)
+
+
+def elements_of(question: FleetProblem, best: FleetChoice) -> list[str]:
+    """Options that no other one replaces: those of the optimum first, then by what they alone would cost."""
+    room, used = rooms(question), options_of(best)
+    found: list[Option] = []
+    for demand in question.demands:
+        mine = [one for one in question.options if one.pool == demand.pool and question.sites_of(one)]
+        found += undominated(mine, question, room)
+    alone = _alone_usd(question)
+    names = {option.id for option in found} | used
+    options = [option for option in question.options if option.id in names]
+    order = sorted(options, key=lambda one: (one.id not in used, alone(one), one.id))
+    return [option.id for option in order]
+
+
+def needed_of(question: FleetProblem, elements: Sequence[str]) -> list[list[list[Names]]]:
+    """By workload that cannot do without replicas its ways, each with the options of every role."""
+    asked: dict[str, dict[str, list[Names]]] = defaultdict(lambda: defaultdict(list))
+    apis = {api.workload for api in question.apis}
+    known = set(elements)
+    for demand in question.demands:
+        if any(any(needs) for needs in demand.demand_rps) and demand.workload not in apis:
+            mine = frozenset(o.id for o in question.options if o.pool == demand.pool and o.id in known)
+            asked[demand.workload][demand.way].append(mine)
+    found = []
+    for ways in asked.values():
+        open_ = [way for way in ways.values() if all(way)]
+        if open_:
+            found.append(open_)
+    return found
+
+
+def _alone_usd(question: FleetProblem) -> Callable[[Option], Fraction]:
+    """What replicas of one option alone would take over the day, GPUs counted at their cheapest line."""
+    needs = {demand.pool: demand.demand_rps for demand in question.demands}
+    price: dict[str, Fraction] = {}
+    for line in question.lines:
+        price[line.host] = min(price.get(line.host, line.usd_per_gpu_h), line.usd_per_gpu_h)
+    hosts = {host.id: host for host in question.hosts}
+
+    def alone(option: Option) -> Fraction:
+        each = Fraction(hosts[option.supply].room_gpus(option)) * (price.get(option.supply, 0) + 1)
+        total = Fraction(0)
+        for hour in needs[option.pool]:
+            pairs = [(need, rate) for need, rate in zip(hour, option.rates_rps, strict=True) if need]
+            if any(not rate for _, rate in pairs):
+                # It cannot serve alone: dearer than any that can.
+                return Fraction(10**12)
+            total += -(-sum((need / rate for need, rate in pairs), Fraction(0)) // 1) * each
+        return total
+
+    return alone
+
+
+def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
+    """The question with the layouts of the best plan, and those that alone would carry the day for least."""
+    names = set(options_of(best))
+    needs = {demand.pool: demand.demand_rps for demand in question.demands}
+    alone = _alone_usd(question)
+    groups: dict[tuple[str, str, str, str | None], list[Option]] = defaultdict(list)
+    for option in question.options:
+        live = needs.get(option.pool)
+        if live is None or not question.sites_of(option):
+            continue
+        if all(rate or not any(hour[b] for hour in live) for b, rate in enumerate(option.rates_rps)):
+            kind = None if option.role == "serve" else f"{option.place}|{option.kv}"
+            groups[option.workload, option.role, option.gpu if option.role == "serve" else "", kind].append(
+                option
+            )
+    for mine in groups.values():
+        names |= {option.id for option in sorted(mine, key=lambda one: (alone(one), one.id))[:_FEW]}
+    return among(question, names)
