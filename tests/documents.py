@@ -89,7 +89,7 @@ def _objective(plan):
 def _shares(plan):
     """Every bucket is served whole, by each stage of serving, in every hour.
 
-    Short prompts may go straight to decode: the share that is prefilled apart is then below 1, and said.
+    Short prompts may go straight to decode: the share of prefill pools is then below 1, and said.
     """
     straight = {text.split("/")[0] for text in plan["warnings"] if "straight to decode" in text}
     hours = [hour["routing"] for hour in plan.get("periods") or ()] or [plan["routing"]]
@@ -128,10 +128,10 @@ def against_table(plan: dict[str, Any], problem: dict[str, Any], rows: list[dict
         for pool in pools.values():
             used[pool["workload"], pool["role"]].add(pool["option"])
         found += [f"mix: {key} uses {sorted(some)}" for key, some in used.items() if len(some) > 1]
-        ways = defaultdict(set)
+        modes = defaultdict(set)
         for pool in pools.values():
-            ways[pool["workload"]].add(pool["mode"])
-        found += [f"mix: {name} is served {sorted(some)}" for name, some in ways.items() if len(some) > 1]
+            modes[pool["workload"]].add(pool["mode"])
+        found += [f"mix: {name} is served {sorted(some)}" for name, some in modes.items() if len(some) > 1]
     return found
 
 

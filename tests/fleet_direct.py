@@ -73,27 +73,27 @@ class Direct:
         pools = [d for d in p.demands if d.workload == name]
         apis = [api for api in p.apis if api.workload == name]
         level = self.levels.get((name, t), 1)
-        ways = sorted({"serve" if d.role == "serve" else "split" for d in pools})
-        active = {way: s.BoolVar("") for way in ways}
-        for way, one in () if all(d.mix for d in pools) else active.items():
-            self._all_day(name, way, one)
+        modes = sorted({"serve" if d.role == "serve" else "split" for d in pools})
+        active = {mode: s.BoolVar("") for mode in modes}
+        for mode, one in () if all(d.mix for d in pools) else active.items():
+            self._all_day(name, mode, one)
         total = s.Sum(list(active.values()))
         s.Add(total <= 1) if apis else s.Add(total == 1)
         buckets = range(len(pools[0].buckets))
-        part = {(way, b): s.NumVar(0, 100, "") for way in ways for b in buckets}
+        part = {(mode, b): s.NumVar(0, 100, "") for mode in modes for b in buckets}
         for b in buckets:
             if not any(d.demand_rps[t][b] > 0 for d in pools):
                 continue
             outside = [s.NumVar(0, 100, "") for _ in apis]
             for api, taken in zip(apis, outside, strict=True):
                 self.api_usd[t].append(float(api.usd_per_h[t][b]) * taken)
-            s.Add(s.Sum([part[way, b] for way in ways]) + s.Sum(outside) == level)
-        for (way, _), served in part.items():
-            s.Add(served <= 100 * active[way])
+            s.Add(s.Sum([part[mode, b] for mode in modes]) + s.Sum(outside) == level)
+        for (mode, _), served in part.items():
+            s.Add(served <= 100 * active[mode])
         used = {}
         for d in pools:
-            way = "serve" if d.role == "serve" else "split"
-            used[d.role] = self._pool(d, t, active[way], {b: part[way, b] for b in buckets})
+            mode = "serve" if d.role == "serve" else "split"
+            used[d.role] = self._pool(d, t, active[mode], {b: part[mode, b] for b in buckets})
         for coupling in p.couplings:
             if coupling.workload == name:
                 for (a, x), (b, y) in itertools.product(used.get("prefill", []), used.get("decode", [])):

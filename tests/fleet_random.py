@@ -61,7 +61,7 @@ def _lines(r, hosts, sites):
 
 def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis):
     buckets = tuple(f"b{k}" for k in range(r.choice([1, 1, 2, 3])))
-    ways = r.choice([("serve",), ("serve",), ("prefill", "decode"), ("serve", "prefill", "decode")])
+    modes = r.choice([("serve",), ("serve",), ("prefill", "decode"), ("serve", "prefill", "decode")])
     kind = r.choice(["replicas", "replicas", "per_option", "zones", "providers"])
     spares = Spares(kind, r.choice([0, 1])) if r.random() < 0.6 else Spares()
     waits = None
@@ -71,7 +71,7 @@ def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis)
     mix = r.random() < 0.8
     live = [[r.random() < 0.75 or t == k == 0 for k in range(len(buckets))] for t in range(periods)]
     least: dict[str, int] = {}
-    for role in ways:
+    for role in modes:
         rates = [tuple(Fraction(r.choice([2, 3, 6, 9]) * on) for on in row) for row in live]
         allowed = tuple(sites[:1]) if len(sites) > 1 and r.random() < 0.2 else None
         used = r.choice([Fraction(1), Fraction(9, 10)])
@@ -98,7 +98,7 @@ def _workload(r, name, periods, hosts, sites, demands, options, couplings, apis)
                     replicas_to=r.choice([None, 4, 5]) if counted else None,
                 )
             )  # fmt: skip
-    if len(ways) > 1:
+    if len(modes) > 1:
         couplings.append(Coupling(name, Fraction(r.randint(3, 8), 10)))
     if r.random() < 0.2:
         prices = tuple(tuple(Fraction(r.randint(5, 60)) for _ in buckets) for _ in range(periods))

@@ -115,8 +115,8 @@ def _bought(question, used):
         room = defaultdict(int)
         for (option, n), site in zip(used, sites, strict=True):
             room[option.supply, site] += hosts[option.supply].room_gpus(option) * n
-        ways = [list(_split(question, place, gpus)) for place, gpus in room.items()]
-        for parts in itertools.product(*ways):
+        modes = [list(_split(question, place, gpus)) for place, gpus in room.items()]
+        for parts in itertools.product(*modes):
             yield placed, {name: gpus for part in parts for name, gpus in part if gpus}
 
 

@@ -61,7 +61,7 @@ def told(problem, question, found):
         value=found.value,
         lower_bound=found.lower_bound,
         gap=found.gap,
-        ways={name: "aggregated" if role == "serve" else "disaggregated" for name, role in roles.items()},
+        modes={name: "aggregated" if role == "serve" else "disaggregated" for name, role in roles.items()},
         fleet=found,
     )
 

@@ -1,5 +1,6 @@
 """A service in this process, and a problem that is planned in a moment."""
 
+import re
 from contextlib import contextmanager
 
 from starlette.testclient import TestClient
@@ -27,6 +28,27 @@ DAY = PROBLEM.replace("{peak_rps: 4}", "{hourly_rps: [1, 4, 9]}").replace(
     "supply: [{gpu: l40s, term: on_demand, usd_per_gpu_h: 1.5}]",
 )
 """The same over three hours."""
+
+LONG = PROBLEM.replace("max_gpus: 8", "max_gpus: 800").replace(
+    "accelerators: [l40s], prices: {l40s: 1.5 USD/h}, ", ""
+)
+LONG = re.sub(r"search: .*\n", "", LONG).replace("peak_rps: 4", "peak_rps: 300")
+"""The same for many more requests on any GPU: its search takes minutes."""
+
+OWN = "someone/small-chat"
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "num_hidden_layers": 22,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 8192,
+    "vocab_size": 32000,
+    "torch_dtype": "bfloat16",
+}
+"""A model that the catalog lacks."""
 
 
 @contextmanager

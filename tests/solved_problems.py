@@ -10,7 +10,7 @@ from planner.app.plan import answered
 from planner.loaders.catalog import load_catalog
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 
 MODELS = [

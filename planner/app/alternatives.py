@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from planner.errors import StoppedError
 from planner.planning.asking.kept import kept
 from planner.planning.asking.kinds import fleet_alternatives
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.study import Posed
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.study import Formulation
 from planner.schema.answers import Plans
 from planner.schema.choice import Option
 from planner.schema.configuration import Configuration
@@ -41,22 +41,22 @@ def kinds_of(case: FleetCase) -> Callable[[Option], Hashable]:
     return lambda option: _kind(option, case.behind(option))
 
 
-def _kind(option: Option, posed: Posed | None) -> Hashable:
-    if posed is None:
+def _kind(option: Option, formulation: Formulation | None) -> Hashable:
+    if formulation is None:
         return option.id
-    item = configuration(posed, option.anywhere)
+    item = configuration(formulation, option.anywhere)
     layout = (item.tp, item.pp, item.ep, item.attention_dp, item.weights.id, item.kv.id)
     return (option.workload, option.role, option.gpu, *layout)
 
 
-def configuration(posed: Posed, option_id: str) -> Configuration:
+def configuration(formulation: Formulation, option_id: str) -> Configuration:
     """The configuration behind an option."""
-    placed = posed.found[option_id][1]
+    placed = formulation.found[option_id][1]
     if placed.role == "serve":
-        part = posed.evaluated[placed.workload]
+        part = formulation.evaluated[placed.workload]
         assert part is not None, "options come from evaluated candidates"
         return part.evaluation.candidates.configurations[placed.configuration]
-    split = posed.apart[placed.workload]
+    split = formulation.disaggregated[placed.workload]
     assert split is not None, "options come from evaluated candidates"
     side = split.sides[placed.side]
     return side.evaluation.candidates.configurations[placed.configuration]

@@ -1,11 +1,11 @@
-"""The question behind a plan, posed again as the plan settled it."""
+"""The question behind a plan, formulated again as the plan settled it."""
 
 from __future__ import annotations
 
 from planner.app.loaded_problem import LoadedProblem
 from planner.planning.answering.fleet_plan import answer_fleet, posed_settings
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.tiers import Setting
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.tiers import Setting
 from planner.planning.run import Run
 from planner.schema.plan import Plan
 
@@ -25,8 +25,8 @@ def asked_case(session: LoadedProblem, plan: Plan, run: Run) -> FleetCase:
         StoppedError: no time is left for a search that is needed.
     """
     with run.step("evaluate", "evaluating configurations"):
-        _, posed = posed_settings(session.study, session.problem)
-        taken = [case for setting, case in posed if _is_taken(plan, setting)]
+        _, formulation = posed_settings(session.study, session.problem)
+        taken = [case for setting, case in formulation if _is_taken(plan, setting)]
     if len(taken) == 1 and not taken[0].classes:
         return taken[0]
     return answer_fleet(session.study, session.problem, run.part(2)).best.case

@@ -60,7 +60,7 @@ def plan(
 
     Args:
         problem: a problem file, what it would say as a dictionary, or what `load` gave.
-        time_limit_s: wall time of the search; default: until proved, large fleets after 120 s.
+        time_limit_s: wall time of the search; default: until proved, large fleets after counted work.
         seed: of the search.
         workers: threads of the search.
         catalog: overlay folders, the last one winning.

@@ -18,7 +18,7 @@ LENGTH_SPREAD = 0.065
 
 def service_of(asked: Asked, built: Built, load: ServiceLoad, most_sequences: float) -> Service:
     """The configuration under a load, as `planner.performance.service.serve` takes it."""
-    held = asked.catalog.find("judgement", "measurements").parameters
+    held = asked.catalog.find("judgment", "measurements").parameters
     engine = asked.engine
     known = held.get(f"{engine.id}.held_answer_fraction")
     share = known.value if known else float(engine.memory.reserves_answer or engine.memory.contiguous)

@@ -103,7 +103,7 @@ class _Fit:
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
         self.calibration: Calibration = runs.catalog.calibration.model_copy(update={"user_factors": ()})
-        self.limits = runs.catalog.find("judgement", "benchmarks").parameters
+        self.limits = runs.catalog.find("judgment", "benchmarks").parameters
         self.measured = [_per_token_s(run) for run in runs.runs]
         self.bare = self._predicted(self.calibration)
         self._refuse_unpredicted()

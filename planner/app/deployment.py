@@ -23,7 +23,7 @@ Changes = dict[str, Any]
 """Values of the problem by path, as ``planner whatif --set`` takes them."""
 LAYOUT = ("tp", "pp", "ep", "attention_dp")
 BATCH = ("max_batch", "batched_tokens")
-"""Held for replicas that serve prompts and answers together; apart, each role has its own."""
+"""Held for replicas that serve prefill and decode together; disaggregated, each role has its own."""
 _RUSH_RATIO = 1000
 """Times the rate: so much that the replicas that carry most are the cheapest."""
 _ANY_COUNT = 1_000_000
@@ -52,7 +52,7 @@ class Deployment:
 
     @property
     def mode(self) -> str:
-        """Together or apart."""
+        """Aggregated or disaggregated."""
         return self.pools[0].mode
 
     def path(self, *names: str) -> str:

@@ -19,9 +19,9 @@ from planner.loaders.named_files import laid_out, roots
 from planner.loaders.plan_file import load_plan, load_plan_or_problem
 from planner.loaders.problem import load_problem_document
 from planner.loaders.rules import load_planning_rules
-from planner.planning.posing.hours import periods_of
+from planner.planning.formulation.hours import periods_of
 from planner.planning.run import Run
-from planner.schema.catalog import Judgement
+from planner.schema.catalog import Judgment
 from planner.schema.catalog_index import Catalog
 from planner.schema.explanation import Explanation
 from planner.schema.plan import Plan
@@ -44,7 +44,7 @@ def explain_plan(
 ) -> Explanation:
     """The reasons of a plan document.
 
-    Everything but ``candidate`` is told from the document alone; a candidate is judged by posing the
+    Everything but ``candidate`` is told from the document alone; a candidate is judged by formulating the
     problem again that the document carries.
 
     Args:
@@ -65,7 +65,7 @@ def explain_plan(
     limits = alarms(catalog)
     told = Explanation(
         plan=plan,
-        steps=sizing_steps(plan, RulesOfThumb.of(_judgement(catalog, "sizing")), limits) if steps else (),
+        steps=sizing_steps(plan, RulesOfThumb.of(_judgment(catalog, "sizing")), limits) if steps else (),
         targets=targets(plan, limits),
     )
     if candidate is None:
@@ -140,11 +140,11 @@ def session_of(plan: Plan, path: Path, catalog: Catalog, overlays: tuple[Path, .
 
 def alarms(catalog: Catalog) -> Alarms:
     """How far a running fleet may depart from its plan."""
-    return Alarms.of(_judgement(catalog, "monitoring"))
+    return Alarms.of(_judgment(catalog, "monitoring"))
 
 
-def _judgement(catalog: Catalog, name: str) -> Judgement:
-    entry = catalog.find("judgement", name)
-    if not isinstance(entry, Judgement):
-        raise input_error("catalog/judgement", name, "no file", f"{name}.yaml")
+def _judgment(catalog: Catalog, name: str) -> Judgment:
+    entry = catalog.find("judgment", name)
+    if not isinstance(entry, Judgment):
+        raise input_error("catalog/judgment", name, "no file", f"{name}.yaml")
     return entry

@@ -22,7 +22,7 @@ from planner.app.deployment import (
 )
 from planner.app.loaded_problem import LoadedProblem
 from planner.schema.calibration import Parameter, UserFactor
-from planner.schema.catalog import Judgement
+from planner.schema.catalog import Judgment
 from planner.schema.catalog_index import Catalog
 from planner.schema.held_plan import PlanFit, Reproduced
 from planner.schema.metrics import METRICS
@@ -126,8 +126,8 @@ class _Model:
 
 
 def _tolerances(catalog: Catalog) -> Mapping[str, Parameter]:
-    entry = catalog.find("judgement", "priced-actions")
-    assert isinstance(entry, Judgement)
+    entry = catalog.find("judgment", "priced-actions")
+    assert isinstance(entry, Judgment)
     return entry.parameters
 
 

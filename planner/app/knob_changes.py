@@ -18,7 +18,7 @@ from planner.app.deployment import (
     solved,
 )
 from planner.explain.problem_values import problem_value, sizing_of
-from planner.schema.catalog import Judgement
+from planner.schema.catalog import Judgment
 from planner.schema.debugger_words import Knob
 from planner.schema.diagnosis import ActionAdvised
 from planner.schema.plan import Plan
@@ -97,13 +97,13 @@ def _narrower(at: Deployment, path: str, of: str) -> str:
 
 def _max_batch(at: Deployment, action: ActionAdvised) -> Turn:
     if at.mode != "aggregated":
-        raise NotPricedError("prompts and answers are served apart, each with a batch of its own")
+        raise NotPricedError("prefill and decode are disaggregated, each with a batch of its own")
     return _kept(at, {"search.max_batch": _stepped(at, action, "search.max_batch")})
 
 
 def _chunk(at: Deployment, action: ActionAdvised) -> Turn:
     if at.mode != "aggregated":
-        raise NotPricedError("prompts and answers are served apart, each with a chunk of its own")
+        raise NotPricedError("prefill and decode are disaggregated, each with a chunk of its own")
     if action.direction == "enable":
         chunks = sorted({pool.batched_tokens for pool in at.pools})
         return _kept(at, {"search.batched_tokens": chunks})
@@ -121,8 +121,8 @@ def _stepped(at: Deployment, action: ActionAdvised, path: str) -> list[int]:
 
 def step_ratio(at: Deployment) -> float:
     """One step of a setting without a target."""
-    entry = at.session.catalog.find("judgement", "priced-actions")
-    assert isinstance(entry, Judgement)
+    entry = at.session.catalog.find("judgment", "priced-actions")
+    assert isinstance(entry, Judgment)
     return float(entry.parameters["step_ratio"].value)
 
 
@@ -160,7 +160,7 @@ def _tp(at: Deployment, action: ActionAdvised) -> Turn:
 
 
 def _replicas(at: Deployment, action: ActionAdvised) -> Turn:
-    """One replica more or fewer; apart, of the role that limits."""
+    """One replica more or fewer; disaggregated, of the role that limits."""
     step = -1 if action.direction == "lower" else 1
     if set(at.present) == {"serve"}:
         changes = {at.path("min_replicas"): at.present["serve"] + step, **_market(at)}
@@ -174,7 +174,7 @@ def _replicas(at: Deployment, action: ActionAdvised) -> Turn:
 def _ratio(at: Deployment, action: ActionAdvised) -> Turn:
     """One replica from one role to the other."""
     if set(at.present) == {"serve"}:
-        raise NotPricedError("the plan serves prompts and answers together")
+        raise NotPricedError("the plan serves prefill and decode together")
     step = -1 if action.direction == "lower" else 1
     return _moved(at, {"prefill": step, "decode": -step}, {})
 

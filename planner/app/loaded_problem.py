@@ -17,8 +17,8 @@ from planner.loaders.rules import load_planning_rules
 from planner.loaders.set_path import with_changes
 from planner.loaders.yaml_source import Document, read_asked_document
 from planner.planning.answering.people import settled_demand
-from planner.planning.posing.said_demand import SaidDemand
-from planner.planning.posing.study import Study
+from planner.planning.formulation.said_demand import SaidDemand
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan

@@ -18,7 +18,7 @@ from planner.planning.answering.fleet_plan import fleet_plan, posed_settings
 from planner.planning.answering.people import settled_demand, with_demand_taken
 from planner.planning.capacity.plan import capacity_plan
 from planner.planning.documents.document import inputs
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
 from planner.schema.plan import Plan

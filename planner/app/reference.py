@@ -11,10 +11,10 @@ from planner.schema.problem import Problem
 
 
 def reference() -> str:
-    """Keys of the problem file, constraints, limits, rules and judgement, as Markdown."""
+    """Keys of the problem file, constraints, limits, rules and judgment, as Markdown."""
     catalog = load_catalog()
-    entries = (catalog.find("judgement", name) for name in ("planning", "serving-options"))
-    judgement = {name: value for entry in entries for name, value in entry.parameters.items()}
+    entries = (catalog.find("judgment", name) for name in ("planning", "serving-options"))
+    judgment = {name: value for entry in entries for name, value in entry.parameters.items()}
     return markdown(
         Problem.model_json_schema(),
         [(f"`{item.id}:W`", item.title, item.unit, item.source) for item in CANDIDATE_CONSTRAINTS],
@@ -27,6 +27,6 @@ def reference() -> str:
                 entry.unit,
                 f"{entry.meaning} ({entry.low:g} to {entry.high:g})",
             )
-            for name, entry in judgement.items()
+            for name, entry in judgment.items()
         ],
     )

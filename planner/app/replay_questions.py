@@ -10,7 +10,7 @@ from pathlib import Path
 from planner.app.loaded_problem import LoadedProblem
 from planner.errors import input_error, nearest
 from planner.loaders.traces import named_trace, read_trace
-from planner.planning.posing.tiers import without_router
+from planner.planning.formulation.tiers import without_router
 from planner.planning.replaying.answer import Question
 from planner.planning.replaying.hours import HOUR_S
 from planner.planning.replaying.pools import EngineAsked
@@ -214,7 +214,7 @@ def _check_fill(asked: Asked, fill: tuple[int, int], service: Service) -> None:
     if asked.adapter_skew is not None:
         raise input_error(WHERE, "--fill", "it with --adapter-skew", "one of them: batch work has no adapter")
     if not service.plan.serve:
-        found = f"{service.workload} with prefill and decode apart"
+        found = f"{service.workload} with prefill and decode disaggregated"
         raise input_error(WHERE, "--fill", found, "pools that do both")
     for pool in service.plan.serve:
         if not pool.worker.holds(*fill):

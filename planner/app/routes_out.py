@@ -65,12 +65,12 @@ def routes_of(plan: Plan, period: int | None, where: str) -> Routes:
 
 def _workloads(plan: Plan, stated: Iterable[Route | PeriodRoute]) -> Iterable[WorkloadRoutes]:
     roles = {pool.id: pool.role for pool in plan.pools}
-    apart = {pool.workload for pool in plan.pools if pool.role == "prefill"}
+    disaggregated = {pool.workload for pool in plan.pools if pool.role == "prefill"}
     found: dict[tuple[str, Role], dict[str, dict[str, float]]] = {}
     for route in stated:
         if route.share > 0 and isfinite(route.share):
             # A supplier takes whole requests: it stands where requests come in.
-            role = roles.get(route.pool, "prefill" if route.workload in apart else "serve")
+            role = roles.get(route.pool, "prefill" if route.workload in disaggregated else "serve")
             buckets = found.setdefault((route.workload, role), {})
             pools = buckets.setdefault(route.bucket, {})
             pools[route.pool] = pools.get(route.pool, 0.0) + route.share

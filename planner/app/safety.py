@@ -12,7 +12,7 @@ from planner.candidates.space import WHOLE_SERVERS
 from planner.errors import StoppedError, input_error
 from planner.performance.evaluate import latency_limits_s
 from planner.planning.documents.safety import MEDIAN
-from planner.planning.posing.shape import places_matter
+from planner.planning.formulation.shape import places_matter
 from planner.planning.run import Run
 from planner.planning.workload.resized import mean_limits_s
 from planner.schema.plan import Plan

@@ -73,7 +73,7 @@ def verify(
     tests = [_tested(plan, session, workload, placed) for workload in session.problem.workloads]
     if not any(test.limits_s or test.runs for test in tests):
         raise input_error(str(path), "pools", "no workload that the fleet serves itself", "one")
-    limits = catalog.find("judgement", "benchmarks").parameters
+    limits = catalog.find("judgment", "benchmarks").parameters
     rows = [row for test in tests for row in checked_limits(test, limits)]
     found = Verification(
         problem=plan.problem,

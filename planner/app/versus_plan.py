@@ -14,7 +14,7 @@ from planner.explain.threshold import Ask
 from planner.explain.worth import worth
 from planner.planning.answering.search import solved
 from planner.planning.asking.not_an_option import broken_rows, no_option, no_rows_left, refused
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.run import Run
 from planner.schema.choice import Option
 from planner.schema.explanation import Worth
@@ -70,14 +70,14 @@ def why_not(session: LoadedProblem, plan: Plan, candidate: str, run: Run) -> Ans
 
 def _gpu(session: LoadedProblem, case: FleetCase, candidate: str) -> str | None:
     """The name that the problem uses for a GPU type; None where the candidate is none."""
-    find, posed = session.catalog.accelerator, case.posed
+    find, formulation = session.catalog.accelerator, case.formulation
     names = [line.gpu for line in case.question.lines] + [option.gpu for option in case.question.options]
     if candidate in names:
         return candidate
     if find(candidate) is None:
         return None
-    if posed is not None:
-        names += [*posed.aside, *(lot.name for lot in posed.lots)]
+    if formulation is not None:
+        names += [*formulation.aside, *(lot.name for lot in formulation.lots)]
     known = {find_id(find, name): name for name in names}
     wanted = find_id(find, candidate)
     return known.get(wanted, wanted)

@@ -21,7 +21,7 @@ from planner.schema.workload import Workload
 def measured_case(
     problem: Problem, table: WorkerTable, node_sizes: Mapping[str, int] | None = None
 ) -> MeasuredCase:
-    """The solver's question, with every way to serve that the table offers.
+    """The solver's question, with every serving mode that the table offers.
 
     ``node_sizes`` gives GPUs per server of known types; ``fleet.node_size`` wins.
 

@@ -15,12 +15,12 @@ def role_attributes(items: Sequence[Configuration], role: Role) -> dict[str, Col
     """The columns that depend on the role."""
     return {
         "role": np.full(len(items), role, dtype=object),
-        "hand_over_supported": np.array([_hands_over(item, role) for item in items], dtype=bool),
+        "kv_transfer_supported": np.array([_transfers_kv(item, role) for item in items], dtype=bool),
     }
 
 
 def kv_class(item: Configuration) -> str:
-    """What both sides of a hand-over have in common: format, engine with its block layout, vendor.
+    """What both sides of a KV transfer have in common: format, engine with its block layout, vendor.
 
     The 8-bit formats of two vendors differ in their encoding, and no engine converts them.
     """
@@ -40,8 +40,8 @@ def worth_trying(items: Sequence[Configuration], role: Role) -> BoolArray:
     return np.array([item.batched_tokens == smallest for item in items], dtype=bool)
 
 
-def _hands_over(item: Configuration, role: Role) -> bool:
-    known = item.engine.hand_over
+def _transfers_kv(item: Configuration, role: Role) -> bool:
+    known = item.engine.kv_transfer
     if known is None or item.accelerator.vendor not in known.vendors:
         return False
     stages = known.prefill_stages if role == "prefill" else known.decode_stages

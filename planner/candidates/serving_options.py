@@ -18,12 +18,12 @@ _HEAD_FORMAT = "bf16"
 """Heads are published in 16 bit."""
 
 
-def judgement(catalog: Catalog) -> ServingOptions:
-    """Judgement of serving options, from ``catalog/judgement/serving-options.yaml``."""
-    entry = catalog.find("judgement", "serving-options")
+def judgment(catalog: Catalog) -> ServingOptions:
+    """Judgment of serving options, from ``catalog/judgment/serving-options.yaml``."""
+    entry = catalog.find("judgment", "serving-options")
     if entry is None:
-        expected = "serving-options.yaml, the judgement of options"
-        raise input_error("catalog/judgement", "serving-options", "no file", expected)
+        expected = "serving-options.yaml, the judgment of options"
+        raise input_error("catalog/judgment", "serving-options", "no file", expected)
     return ServingOptions.of(entry)
 
 
@@ -32,7 +32,7 @@ def drafting_choices(workload: Workload, facts: ModelFacts, catalog: Catalog) ->
     stated = workload.speculation
     if stated is None:
         return (None,)
-    options = judgement(catalog)
+    options = judgment(catalog)
     every = stated if isinstance(stated, tuple) else (stated,)
     return (None, *(draft for item in every for draft in _drafts(item, facts, catalog, options)))
 
@@ -74,7 +74,7 @@ def _same_vocabulary(writer: ModelFacts, facts: ModelFacts, options: ServingOpti
 
 def expert_traffic(workload: Workload, catalog: Catalog) -> ExpertTraffic:
     """How tokens reach spread experts, as the workload states it."""
-    options, stated = judgement(catalog), workload.experts
+    options, stated = judgment(catalog), workload.experts
     imbalance = stated.imbalance if stated else None
     capacity = stated.capacity_factor if stated else None
     return ExpertTraffic(

@@ -88,7 +88,7 @@ def _config(facts: PoolFacts) -> dict[str, Any]:
     if pool.role != "serve":
         config["cache_transceiver_config"] = {"backend": "DEFAULT"}
     if pool.role == "prefill":
-        # A context server hands over before the next step begins.
+        # A context server transfers KV before the next step begins.
         config["disable_overlap_scheduler"] = True
     return config
 

@@ -27,6 +27,8 @@ class BatchConstraint:
         found = evaluation.capacities
         slow = np.logical_or.reduce([found.latency_violated[metric] for metric in METRICS])
         violated = (found.max_batch < 1) & (evaluation.max_sequences >= 1) & ~slow
+        counts = evaluation.max_sequences.tolist()
+        texts = {count: f"memory holds {numbers.count(count, 'sequence')}" for count in set(counts)}
         return Verdict(
             id=f"{self.id}:{evaluation.workload.name}",
             title=self.title,
@@ -34,7 +36,5 @@ class BatchConstraint:
             value=violated.astype(np.float64),
             limit=np.zeros(violated.shape),
             violated=violated,
-            texts=tuple(
-                f"memory holds {numbers.count(count, 'sequence')}" for count in evaluation.max_sequences
-            ),
+            texts=tuple(texts[count] for count in counts),
         )

@@ -18,7 +18,7 @@ _TOGETHER = ("zones", "providers")
 
 
 def broken_places(pools: Sequence[Pool], period: PeriodChoice) -> Iterator[str]:
-    """What does not match between the pools of one way of serving in one period, in words."""
+    """What does not match between the pools of one serving mode in one period, in words."""
     yield from _unmatched(pools)
     for pool in pools:
         if pool.demand.spares.count and pool.placed:

@@ -9,9 +9,9 @@ from fractions import Fraction
 from planner.constraints.fleet_check_losses import losses, stands_of
 from planner.constraints.fleet_check_places import broken_places
 from planner.constraints.fleet_check_pool import Pool, loss_key, overload
+from planner.constraints.offered_modes import modes_by_workload
 from planner.constraints.pairs import broken_pairs
 from planner.constraints.shares import best_split
-from planner.constraints.ways import ways_by_workload
 from planner.schema.choice import Share
 from planner.schema.fleet import FleetDemand, FleetProblem, PeriodChoice
 
@@ -21,15 +21,15 @@ _NONE = Fraction(0)
 def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Iterator[str]:
     """What is not carried as it must be in one period, in words."""
     pools = [_pool(problem, period, demand, t) for demand in problem.demands]
-    for workload, possible in ways_by_workload(pool.demand for pool in pools).items():
+    for workload, possible in modes_by_workload(pool.demand for pool in pools).items():
         mine = [pool for pool in pools if pool.demand.workload == workload]
-        taken = {pool.demand.way for pool in mine if pool.placed or pool.shares}
+        taken = {pool.demand.mode for pool in mine if pool.placed or pool.shares}
         if len(taken) > 1:
-            yield f"way: {workload} is served in two ways"
+            yield f"mode: {workload} is served in two modes"
         # A workload without replicas may be idle in either way.
         faults = [
-            list(_broken_way([pool for pool in mine if pool.demand.way == way], period))
-            for way in sorted(taken) or possible
+            list(_broken_mode([pool for pool in mine if pool.demand.mode == mode], period))
+            for mode in sorted(taken) or possible
         ]
         yield from min(faults, key=len)
     options = [o for pool in pools for o in pool.used.values()]
@@ -38,7 +38,7 @@ def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Ite
     asked_pools = {demand.pool for demand in problem.demands}
     for option in problem.options:
         if option.pool not in asked_pools and any(name == option.id for name, _ in period.counts):
-            yield f"way: {option.id} serves nothing"
+            yield f"mode: {option.id} serves nothing"
 
 
 def broken_layouts(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> Iterator[str]:
@@ -51,10 +51,10 @@ def broken_layouts(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> It
     for workload in sorted({demand.workload for demand in problem.demands}):
         roles = {o.role for o in problem.options if o.workload == workload and o.id in used}
         if problem.one_layout(workload) and "serve" in roles and len(roles) > 1:
-            yield f"mix: {workload} is served in two ways"
+            yield f"mix: {workload} is served in two modes"
 
 
-def _broken_way(pools: Sequence[Pool], period: PeriodChoice) -> Iterator[str]:
+def _broken_mode(pools: Sequence[Pool], period: PeriodChoice) -> Iterator[str]:
     matched = any(option.place for pool in pools for option in pool.used.values())
     for pool in pools:
         yield from _broken_pool(pool)

@@ -23,7 +23,7 @@ def broken_pairs(used: Sequence[Option], coupling: Coupling) -> Iterator[str]:
 
 
 def pair_ttft_s(prefill: Option, decode: Option) -> Fraction | None:
-    """Time to first token of a pair, with the slower hand-over of the two; None where nobody states one."""
+    """Time to first token of a pair, with the slower KV transfer of the two; None where nobody states one."""
     if prefill.ttft_s is None:
         return None
     return prefill.ttft_s + max(prefill.transfer_s or Fraction(0), decode.transfer_s or Fraction(0))

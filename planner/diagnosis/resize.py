@@ -1,7 +1,7 @@
 """The finding "size anew": production departs from the plan by more than a plan may be wrong.
 
 It compares with a plan and not with thresholds of its own, so it is no file among the rules: its numbers are
-alarms of ``catalog/judgement/monitoring.yaml``, and its words stand here.
+alarms of ``catalog/judgment/monitoring.yaml``, and its words stand here.
 """
 
 from __future__ import annotations

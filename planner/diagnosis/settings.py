@@ -9,7 +9,7 @@ from planner.schema.debugger_words import Direction
 
 _OPTION = re.compile(r"--[A-Za-z][\w-]*$")
 _STEP = 2
-"""One step up or down where no target follows from what was seen: double, or half. Source: own judgement; a
+"""One step up or down where no target follows from what was seen: double, or half. Source: own judgment; a
 step that is surely felt and can be taken again."""
 _COUNTS = ("max_batch", "tp", "token_budget", "pp")
 _FORMAT = "fp8"

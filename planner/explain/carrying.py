@@ -107,7 +107,7 @@ class Carrying:
     def pools(self, period: int, supplier: bool = True) -> Sequence[tuple[FleetDemand, tuple[Fraction, ...]]]:
         """Pools that the plan uses in a period, with the rates that their replicas must carry by bucket.
 
-        Of a workload that might be served in two ways only the way that is taken; pools without demand
+        Of a workload that might be served in two modes only the way that is taken; pools without demand
         are left out.
         """
         key = (period, supplier)

@@ -22,7 +22,7 @@ from planner.schema.slo import METRICS
 def difference(before: Plan, after: Plan) -> tuple[Difference, ...]:
     """Everything that differs, the most important first; empty where the two say the same.
 
-    Order: status, cost, GPUs, purchases of fleets, way to serve, pools, latencies at their limits, what sets
+    Order: status, cost, GPUs, purchases of fleets, serving mode, pools, latencies at their limits, what sets
     the capacity, conflicts, then keys of the problem, prices, the data and the program. The same plans give
     the same entries.
     """

@@ -85,7 +85,7 @@ def carried_rps(pools: Iterable[Pool]) -> dict[str, float]:
 
 
 def carried_in_words(pools: Iterable[Pool]) -> str:
-    """``the plan carries 51.0 req/s``; with prefill apart, what each side carries."""
+    """``the plan carries 51.0 req/s``; with prefill disaggregated, what each side carries."""
     carried = carried_rps(pools)
     if set(carried) == {"serve"}:
         return f"the plan carries {numbers.rate(carried['serve'])}"

@@ -72,7 +72,7 @@ def _bought(pool: Pool) -> str:
 
 
 def mode_changes(before: Plan, after: Plan) -> Iterator[Difference]:
-    """Workloads that are served in another way, and prefill to decode where both plans have it."""
+    """Workloads that are served in another mode, and prefill to decode where both plans have it."""
     for workload in dict.fromkeys(pool.workload for pool in after.pools):
         old, new = _modes(before, workload), _modes(after, workload)
         if old and new and old != new:

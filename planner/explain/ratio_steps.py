@@ -10,9 +10,9 @@ from planner import numbers
 from planner.constraints.packing import Held, gpus_needed
 from planner.explain.bought_alone import cheapest_purchase
 from planner.explain.over_limits import over_limits
-from planner.schema.apart import PrefillDecodeStep
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Line, Placement, Site
+from planner.schema.mode_choice import PrefillDecodeStep
 
 STEPS = ((1, -1), (1, 0), (-1, 1), (0, 1))
 """Replicas of prefill and decode: a step of the ratio at equal replicas, and one replica added."""

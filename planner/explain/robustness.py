@@ -35,7 +35,7 @@ def scaled(
 
     Demand grows alike in every bucket and period (work that may wait too), and so does what outside suppliers
     are paid for a whole bucket. Slower replicas carry less (rate x factor) and answer later (time to first
-    token and hand-over / factor); that latency limits may remove options altogether is not looked at. Start
+    token and KV transfer / factor); that latency limits may remove options altogether is not looked at. Start
     charges follow the on-demand price.
 
     Raises:

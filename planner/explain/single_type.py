@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from heapq import nsmallest
 from itertools import product
 from math import ceil
 
@@ -42,7 +44,7 @@ class OneType:
 
 @dataclass(frozen=True)
 class _Way:
-    """The layouts of one workload, served in one way."""
+    """The layouts of one workload, served in one mode."""
 
     held: tuple[Held, ...]
     room_usd_per_h: Fraction
@@ -70,8 +72,8 @@ def of_one_type(problem: FleetProblem, gpu: str) -> OneType | str:
 
 def _promising(ways: Sequence[_Way], count: int) -> list[_Way]:
     """The cheapest by the room that they take, and the cheapest bought for themselves."""
-    by_room = sorted(ways, key=lambda way: (way.room_usd_per_h, _names(way.held)))[:count]
-    alone = sorted(ways, key=lambda way: (way.alone_usd_per_h, _names(way.held)))[:count]
+    by_room = nsmallest(count, ways, key=lambda way: (way.room_usd_per_h, _names(way.held)))
+    alone = nsmallest(count, ways, key=lambda way: (way.alone_usd_per_h, _names(way.held)))
     return list({_names(way.held): way for way in (*by_room, *alone)}.values())
 
 
@@ -95,7 +97,7 @@ class _Market:
         self.demands = {demand.pool: demand for demand in problem.demands}
 
     def ways(self, workload: str) -> Iterator[_Way]:
-        """Ways to serve a workload alone."""
+        """Serving modes a workload alone."""
         sized: dict[str, list[_Way]] = {
             role: list(self._sized(workload, role)) for role in ("serve", "prefill", "decode")
         }
@@ -143,7 +145,12 @@ class _Market:
             lines += sold
         broken = tuple(f"supply:{line.id}" for line in lines[-1:]) if missing else ()
         return OneType(
-            held, gpus, usd, min(usd, self._least()), tuple(lines), (*broken, *self._over(held, gpus, usd))
+            held,
+            gpus,
+            usd,
+            min(usd, self._least_usd_per_h),
+            tuple(lines),
+            (*broken, *self._over(held, gpus, usd)),
         )
 
     def _over(self, held: Iterable[Held], gpus: int, usd_per_h: Fraction) -> Iterator[str]:
@@ -153,7 +160,8 @@ class _Market:
             if row.part_of is None and least_amount(self.problem, row, counted, held, usd_per_h) > row.most:
                 yield row.id
 
-    def _least(self) -> Fraction:
+    @cached_property
+    def _least_usd_per_h(self) -> Fraction:
         """A lower bound of any fleet of this type: whole GPUs (or servers) at its lowest price."""
         gpus = sum(
             (self._least_gpus(workload) for workload in {d.workload for d in self.demands.values()}), _NONE

@@ -62,8 +62,8 @@ class ExportCase:
         )
 
     @property
-    def apart(self) -> tuple[str, ...]:
-        """Workloads of which some pool serves prompts and answers apart."""
+    def disaggregated(self) -> tuple[str, ...]:
+        """Workloads of which some pool serves prefill and decode disaggregated."""
         found = (item.pool.workload for item in self.deployments if item.pool.role != "serve")
         return tuple(dict.fromkeys(found))
 

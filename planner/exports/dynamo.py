@@ -60,7 +60,7 @@ def _refusals(case: ExportCase, workload: str) -> Iterator[str]:
     if len(engines) > 1:
         yield f"{workload}: a DynamoGraphDeployment has one engine, the plan has {' and '.join(engines)}."
     if len({item.pool.role != "serve" for item in pools}) > 1:
-        yield f"{workload}: Dynamo serves prompts and answers together or apart, not some of each."
+        yield f"{workload}: Dynamo serves prefill and decode aggregated or disaggregated, not some of each."
     for item in pools:
         if item.vendor != "NVIDIA":
             yield f"{item.pool.id}: Dynamo has no image for {item.vendor}."

@@ -23,7 +23,7 @@ ROUTERS = {
     "tensorrt-llm": "Put the addresses of the servers into the urls of disaggregated-*.yaml and start "
     "trtllm-serve disaggregated -c FILE.",
 }
-"""How prompts and answers that are served apart come together, by engine."""
+"""How disaggregated prefill and decode come together, by engine."""
 
 
 def vllm(case: ExportCase) -> Exported:
@@ -58,7 +58,7 @@ def _scripts(case: ExportCase, engine: str) -> Exported:
             files.append(ExportFile(item.launch.config_name, content))
         steps.append(_step(item, made.name))
     notes = [note for item in case.deployments for note in notes_of(item)]
-    if case.apart:
+    if case.disaggregated:
         notes.append(ROUTERS[engine])
         if engine == "tensorrt-llm":
             files += _disaggregated(case)
@@ -97,7 +97,7 @@ def _step(item: Deployment, script_name: str) -> str:
 
 def _disaggregated(case: ExportCase) -> Iterator[ExportFile]:
     """The file of the server in front of context and generation servers, one a workload."""
-    for workload in case.apart:
+    for workload in case.disaggregated:
         document = {
             "hostname": "0.0.0.0",
             "port": 8001,

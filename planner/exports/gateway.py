@@ -29,10 +29,10 @@ _GATEWAY = "gateway"
 
 def gateway(case: ExportCase) -> Exported:
     """One file of routes, one of pools."""
-    if case.apart:
+    if case.disaggregated:
         raise CannotExpressError(
             f"An InferencePool knows no prefill and decode: export {name} to kserve, llm-d or dynamo."
-            for name in case.apart
+            for name in case.disaggregated
         )
     routes = list(_routes(case))
     pools = [_pool(case, item) for item in case.deployments]

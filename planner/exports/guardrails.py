@@ -22,7 +22,7 @@ from planner.schema.plan import Guardrails
 TENANT_HEADER = "x-tenant"
 """Names who asks; whoever checks keys sets it."""
 TENANT_SHARE = 0.5
-"""Of a workload's admitted rate that one tenant may take alone: judgement, so that a second one is served."""
+"""Of a workload's admitted rate that one tenant may take alone: judgment, so that a second one is served."""
 _GATEWAY = "gateway"
 _UNITS = (("Second", 1), ("Minute", 60), ("Hour", 3600), ("Day", 86400))
 _COARSE = 20

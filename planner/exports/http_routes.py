@@ -74,7 +74,7 @@ def routes_by_workload(
 
 
 def _entrances(routes: Routes) -> list[WorkloadRoutes]:
-    """One row a workload: where hours differ in the way of serving, requests come in at both roles."""
+    """One row a workload: where hours differ in the serving mode, requests come in at both roles."""
     found: dict[str, WorkloadRoutes] = {}
     for row in routes.workloads:
         if row.role == "decode":

@@ -59,7 +59,7 @@ def _notes(case: ExportCase) -> Iterator[str]:
             f"Hour 0 of the plan is taken for midnight in {TIME_ZONE}, of a week for that on Monday: change "
             "timezone to move the day. Windows begin earlier by the cold start of the pool."
         )
-    if case.apart:
+    if case.disaggregated:
         yield "Prefill and decode scale each on their own: between hours their ratio may leave the plan's."
     yield "No pool grows past the plan: more GPUs are a new plan."
 

@@ -2,7 +2,7 @@
 
 Source: KServe, LLMInferenceService (serving.kserve.io/v1alpha2): the container ``main`` runs the engine; with
 ``worker`` a replica has several servers, as many as pipeline stages, or as data / dataLocal; where prompts
-and answers are served apart a sidecar listens in front of the decode engine.
+and answers are disaggregated a sidecar listens in front of the decode engine.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _refusals(case: ExportCase, workload: str) -> Iterator[str]:
                 f"{item.pool.id}: an LLMInferenceService has as many servers as stages or groups of "
                 f"attention ranks, not {item.launch.servers}."
             )
-    if workload in case.apart:
+    if workload in case.disaggregated:
         yield from one_of_each(case, workload, "an LLMInferenceService")
 
 

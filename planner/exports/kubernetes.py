@@ -24,10 +24,10 @@ LONGEST_SET_NAME = 45
 
 def kubernetes(case: ExportCase) -> Exported:
     """One file a pool."""
-    apart = [item for item in case.deployments if item.pool.role != "serve"]
-    if any(item.pool.engine == "tensorrt-llm" for item in apart):
+    disaggregated = [item for item in case.deployments if item.pool.role != "serve"]
+    if any(item.pool.engine == "tensorrt-llm" for item in disaggregated):
         raise CannotExpressError(
-            ["TensorRT-LLM serves prompts and answers apart behind a server of its own: export to dynamo."]
+            ["Disaggregated TensorRT-LLM stands behind a server of its own: export to dynamo."]
         )
     files = [
         ExportFile(f"{item.name}.yaml", documents_yaml(_documents(case, item)).encode())
@@ -170,7 +170,7 @@ def _steps(case: ExportCase) -> Iterator[str]:
         yield "The LeaderWorkerSet controller, once a cluster: https://lws.sigs.k8s.io/docs/installation/."
     for item in case.deployments:
         yield f"`kubectl apply -f {item.name}.yaml`"
-    routes = "the router named below" if case.apart else "the routes (`planner export --to gateway`)"
+    routes = "the router named below" if case.disaggregated else "the routes (`planner export --to gateway`)"
     yield f"`kubectl get pods` until all are ready; then {routes}."
 
 
@@ -179,12 +179,12 @@ def _notes(case: ExportCase) -> Iterator[str]:
         yield from notes_of(item)
         if item.product is None:
             yield f"{item.name}: the catalog knows no label of nodes with {item.pool.gpu}: choose them."
-    if case.apart or any(item.launch.servers > 1 for item in case.deployments):
+    if case.disaggregated or any(item.launch.servers > 1 for item in case.deployments):
         yield (
             "Servers that share a replica or hand KV caches over need the fabric that the plan counts on: "
             "give their pods its devices (such as rdma/hca), which every cluster calls differently."
         )
-    for workload in case.apart:
+    for workload in case.disaggregated:
         yield ROUTERS[case.of_workload(workload)[0].pool.engine]
     if case.hours > 1:
         yield hour_note(case)

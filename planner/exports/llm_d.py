@@ -41,7 +41,9 @@ _LWS = (
 def llm_d(case: ExportCase) -> Exported:
     """One file of values a release."""
     reasons = [text for item in case.deployments for text in _refusals(item)]
-    reasons += [text for workload in case.apart for text in one_of_each(case, workload, "a release of llm-d")]
+    reasons += [
+        text for workload in case.disaggregated for text in one_of_each(case, workload, "a release of llm-d")
+    ]
     if reasons:
         raise CannotExpressError(reasons)
     releases = [item for item in case.deployments if item.pool.role != "prefill"]

@@ -57,8 +57,8 @@ def notes(case: ExportCase) -> Iterator[str]:
         yield "Hour 0 of the plan is taken for midnight UTC, of a week for that on Monday."
     if any(day_hours(item.replicas_by_hour) is None for item in case.deployments):
         yield "The hours repeat in no day and no week: replicas are held against the fewest of any hour."
-    if case.apart:
-        yield "Prefill servers measure the time to first token without the hand-over of the KV cache."
+    if case.disaggregated:
+        yield "Prefill servers measure the time to first token without the transfer of the KV cache."
     yield from unwatched(case)
 
 

@@ -1,4 +1,4 @@
-"""The time limit of a command, kept by the clock where no search looks at it: reading, posing, explaining."""
+"""The time limit of a command, kept by the clock where no search looks at it: reading, explaining."""
 
 from __future__ import annotations
 

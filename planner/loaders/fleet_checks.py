@@ -126,7 +126,7 @@ class _Look:
             seen.setdefault(same, str(name))
 
     def links(self) -> Iterator[Fault]:
-        """Links join places of the supply, each pair once; hand-overs of a table need their own speed."""
+        """Links join places of the supply, each pair once; KV transfers of a table need their own speed."""
         known = {**self._known("region"), **self._known("provider")} if self.supply else {}
         seen: set[frozenset[str]] = set()
         for number, link in _items(self.document.at(("fleet", "links"))):

@@ -39,7 +39,7 @@ def capacities(
         replicas: step model and engine facts.
         max_sequences: sequences that memory and engine allow; 0 = the model does not fit.
         traffic: lengths and arrivals.
-        policy: judgement of the load model.
+        policy: judgment of the load model.
         limits_s: limits by name of `Slo` (``"ttft_p99"``).
         measured: the load model.
         rows: the configurations meant, one for each entry of ``max_sequences``; default: all in their order.

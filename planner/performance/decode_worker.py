@@ -18,7 +18,7 @@ import numpy as np
 
 from planner.performance.deep_steps import deep_steps
 from planner.performance.first_token import arrival_latency, end_to_end
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, Load, LoadPolicy, Replicas
 from planner.performance.open_load import measure
 from planner.performance.prefill_worker import prompt_tokens
@@ -89,7 +89,7 @@ class DecodeWorkers:
     ``ttft`` names the time from the last byte to the first token of this side, ``e2e`` the answer alone.
     """
 
-    hand_over: HandOver
+    kv_transfer: KvTransfer
     traffic: Traffic
     """Requests whose prompts prefill workers compute."""
     sent_fraction: float = 1.0
@@ -97,10 +97,10 @@ class DecodeWorkers:
     local: Traffic | None = None
     """The others, whose prompts are computed here."""
     sender_s: float | None = None
-    """None where the first token comes from here. Otherwise the prefill side has sent it, the hand-over is
+    """None where the first token comes from here. Otherwise the prefill side has sent it, the KV transfer is
     the first gap, and this is its time at most on the links of the prefill workers in use."""
     limits_s: Mapping[str, float] = field(default_factory=dict)
-    """Limits on the hand-over on the links of this side, by statistic."""
+    """Limits on the KV transfer on the links of this side, by statistic."""
     local_limits_s: Mapping[str, float] = field(default_factory=dict)
     """Limits on the first token of prompts that are computed here, by statistic."""
 
@@ -149,11 +149,11 @@ class DecodeWorkers:
         )
 
     def _links(self, rows: IntArray, rate_rps: FloatArray) -> FloatArray:
-        """Load of the links; 1 where a hand-over takes longer than it may."""
+        """Load of the links; 1 where a KV transfer takes longer than it may."""
         sent_rps = self.sent_fraction * rate_rps
-        busy = self.hand_over.load_ratio(rows, sent_rps)
+        busy = self.kv_transfer.load_ratio(rows, sent_rps)
         for statistic, limit in self.limits_s.items():
-            handed = self.hand_over.time_s(rows, prompt_tokens(self.traffic, statistic), sent_rps)
+            handed = self.kv_transfer.time_s(rows, prompt_tokens(self.traffic, statistic), sent_rps)
             busy = np.where(handed > limit * _ROUNDING, np.maximum(busy, 1.0), busy)
         return busy
 
@@ -196,8 +196,8 @@ class DecodeWorkers:
     def _first_gap_s(
         self, replicas: Replicas, rows: IntArray, load: Load, policy: LoadPolicy, statistic: str
     ) -> FloatArray:
-        """Hand-over on the slower side and start."""
-        handed = self.hand_over.time_s(
+        """KV transfer on the slower side and start."""
+        handed = self.kv_transfer.time_s(
             rows, prompt_tokens(self.traffic, statistic), self.sent_fraction * load.rate_rps
         )
         slower = np.maximum(handed, self.sender_s or 0.0)
@@ -227,7 +227,7 @@ class DecodeWorkers:
     def _with_first_gap(
         self, replicas: Replicas, rows: IntArray, load: Load, policy: LoadPolicy, name: str
     ) -> FloatArray:
-        """ITL or TPOT where the first gap of every answer is the hand-over.
+        """ITL or TPOT where the first gap of every answer is the KV transfer.
 
         ITL: it is in a quantile when more than 1 - p of the gaps are first ones. TPOT: spread over the gaps
         of a short answer, added to the quantile without it (an upper bound).

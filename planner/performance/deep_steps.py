@@ -22,8 +22,6 @@ _DEEPER = (0.04, 0.15, 0.35, 0.65, 1.0)
 """… and above it, of what the deepest context makes of one."""
 _LEAST_RATIO = 0.05
 """Of a piece at the start of a prompt to one at the mean context."""
-_TABLE_ENTRIES = 8192
-"""Of a table of prompts times rows: a few such tables stay in the second-level cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +63,6 @@ class DeepSteps:
         mean = traffic.input_weight @ count
         return np.asarray(np.maximum(traffic.input_weight @ (count * count) / (mean * mean) - 1.0, 0.0))
 
-    def taken(self, rows: slice) -> DeepSteps:
-        """Some of the rows."""
-        return DeepSteps(self.mean_tokens, self.most_tokens, self.full_s[rows], self.growth[rows])
-
 
 def deep_steps(replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolicy) -> DeepSteps:
     """A full chunk at the mean context and at the deepest, with the mean number decoding."""
@@ -103,39 +97,36 @@ class Pieces:
 def pieces_of(chunk: FloatArray, traffic: Traffic, steps: DeepSteps) -> Pieces:
     """Of the prompts of a workload.
 
-    Tables of prompts times rows are made for as many rows at once as the cache holds.
+    Equation: chunk i of a prompt of which h tokens are cached reads a context of h + (i + 1/2) chunks, so
+    chunks count a + i d, with sums of i and of its squares as known.
     """
     parts = np.stack([np.broadcast_to(part, chunk.shape) for part in _PARTS])
     deeper = 1.0 + np.multiply.outer(_DEEPER, np.maximum(steps.most_ratio - 1.0, 0.0))
     sizes = np.concatenate((parts, deeper))
-    size = max(_TABLE_ENTRIES // traffic.input_weight.size, 1)
-    rows = [slice(start, start + size) for start in range(0, chunk.size or 1, size)]
-    found = [_some_pieces(chunk[some], traffic, steps.taken(some), sizes[:, some]) for some in rows]
-    mean, scv, long = (np.concatenate(columns, axis=-1) for columns in zip(*found, strict=True))
-    return Pieces(mean, scv, sizes, long)
-
-
-def _some_pieces(
-    chunk: FloatArray, traffic: Traffic, steps: DeepSteps, sizes: FloatArray
-) -> tuple[FloatArray, ...]:
-    """`pieces_of` a few rows.
-
-    Equation: chunk i of a prompt of which h tokens are cached reads a context of h + (i + 1/2) chunks, so
-    chunks count a + i d, with sums of i and of its squares as known.
-    """
     weight, tokens = traffic.input_weight, traffic.computed_tokens[:, None]
     cached = np.maximum(traffic.input_tokens[:, None] - tokens, 0.0)
     full = np.floor(tokens / chunk)
-    rest = tokens - full * chunk
+    whole = full * chunk
+    rest = tokens - whole
     count = weight @ (full + (rest > 0.0))
-    first, step = steps.weight(cached + chunk / 2.0), steps.growth * chunk
-    last = rest / chunk * steps.weight(cached + full * chunk + rest / 2.0)
+    last = rest / chunk * steps.weight(cached + whole + rest / 2.0)
+    squares = last * last
+    # Prompts before the first that is cut anywhere are their own last chunk.
+    cut = slice(int(np.argmax(traffic.computed_tokens >= chunk.min(initial=np.inf))), None)
+    full, first, step = full[cut], steps.weight(cached[cut] + chunk / 2.0), steps.growth * chunk
     between = full * (full - 1.0) * (first * step + step * step * (2.0 * full - 1.0) / 6.0)
-    second = weight @ (full * first * first + between + last * last) * chunk * chunk
+    squares[cut] += full * first * first + between
+    second = weight @ squares * chunk * chunk
     mean = float(weight @ traffic.computed_tokens) / count
     # A chunk more or less than this size: half of one on average.
     each = 1.0 / np.maximum(step, 1e-9)
-    start = full + first * each - 0.5
-    counts = (np.minimum(np.maximum(start - at * each, 0.0), full) + (last >= at) for at in sizes)
-    long = np.stack([weight @ count for count in counts])
-    return mean, np.maximum(second / count / (mean * mean) - 1.0, 1e-3), long / count
+    start, long = full + first * each - 0.5, np.empty((len(sizes), chunk.size))
+    before, counts = np.empty_like(start), np.empty_like(last)
+    for level, at in enumerate(sizes):
+        np.subtract(start, at * each, out=before)
+        np.minimum(np.maximum(before, 0.0, out=before), full, out=before)
+        np.greater_equal(last, at, out=counts)
+        counts[cut] += before
+        long[level] = weight @ counts
+    scv = np.maximum(second / count / (mean * mean) - 1.0, 1e-3)
+    return Pieces(mean, scv, sizes, long / count)

@@ -1,9 +1,9 @@
 """Ways to divide limits between prefill and decode workers, so that each side can be evaluated alone.
 
-A limit on the first token holds for a pair of workers: prefill, hand-over and start of the decode side share
-it. A limit on the whole answer (E2E) is shared by the first token and the answer. The shares of a `Division`
-are fixed parts of each limit, so looser limits never leave less to anybody. Percentiles of the parts are
-added, which is an upper bound.
+A limit on the first token holds for a pair of workers: prefill, KV transfer and start of the decode side
+share it. A limit on the whole answer (E2E) is shared by the first token and the answer. The shares of a
+`Division` are fixed parts of each limit, so looser limits never leave less to anybody. Percentiles of the
+parts are added, which is an upper bound.
 
 Workers of two divisions fit each other when both have the same ``track`` and the room that one side needs is
 no more than the room that the other leaves. The rooms of a track are nested: a larger one has larger shares
@@ -21,16 +21,16 @@ from planner.schema.slo import STATISTICS
 
 START_PERCENT = (3, 6, 10, 15, 22, 33, 50, 70)
 """Of a limit on the first token, what its start on the decode side may take."""
-HAND_OVER_PERCENT = (1, 2, 3, 4, 6, 8, 12, 16)
-"""What the hand-over may take beside each of these."""
+KV_TRANSFER_PERCENT = (1, 2, 3, 4, 6, 8, 12, 16)
+"""What the KV transfer may take beside each of these."""
 SLOW_LINK_PERCENT = ((6, 20), (6, 45), (15, 20), (15, 45), (33, 20), (33, 45))
-"""Start and hand-over where links are slow."""
+"""Start and KV transfer where links are slow."""
 SLOW_LINK_BYTES_PER_S = 25e9
 """Links below this rate of one GPU are slow: what the field guide, section 5.6, names for KV transfer."""
 ANSWER_PERCENT = (50, 70, 85, 95)
 """Of a limit on E2E, what the answer may take."""
 SENDER_BOUNDS_MS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
-"""Where the prefill side sends the first token: what the hand-over may take on its links."""
+"""Where the prefill side sends the first token: what the KV transfer may take on its links."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Division:
     """Percent of the limits; 0 where there is nothing to share."""
 
     start: int = 0
-    hand_over: int = 0
+    kv_transfer: int = 0
     answer: int = 0
     sender_ms: int | None = None
-    """Bound on the sender's part of the hand-over where the prefill side sends the first token."""
+    """Bound on the sender's part of the KV transfer where the prefill side sends the first token."""
     own_track: bool = False
     """No other room fits beside this one."""
     local_tokens: int = 0
@@ -51,15 +51,15 @@ class Division:
     def track(self) -> str:
         """What both sides must have in common, in words."""
         parts = [f"answers {self.answer} % of E2E"] if self.answer else []
-        parts += [f"{self.start} + {self.hand_over} % of TTFT after prefill"] if self.own_track else []
+        parts += [f"{self.start} + {self.kv_transfer} % of TTFT after prefill"] if self.own_track else []
         return ", ".join([*parts, *self._local])
 
     @property
     def text(self) -> str:
         """Tells divisions apart, briefly."""
-        parts = [f"{self.start + self.hand_over} % of TTFT after prefill"] if self.start else []
+        parts = [f"{self.start + self.kv_transfer} % of TTFT after prefill"] if self.start else []
         parts += [f"answers {self.answer} % of E2E"] if self.answer else []
-        parts += [f"hand-over within {self.sender_ms} ms"] if self.sender_ms is not None else []
+        parts += [f"KV transfer within {self.sender_ms} ms"] if self.sender_ms is not None else []
         return ", ".join([*parts, *self._local])
 
     @property
@@ -72,7 +72,7 @@ class Division:
         """Of `LARGEST_ROOM`: what happens after prefill, or what senders may take."""
         if self.sender_ms is not None:
             return Fraction(self.sender_ms, SENDER_BOUNDS_MS[-1])
-        return Fraction(self.start + self.hand_over, 100)
+        return Fraction(self.start + self.kv_transfer, 100)
 
 
 LARGEST_ROOM = Fraction(1)

@@ -12,7 +12,7 @@ from planner.performance.contenders import Rooms
 from planner.performance.kept_rows import Rows
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
 from planner.performance.open_load import LoadPolicy
-from planner.performance.pool_sizes import pool_sizes
+from planner.performance.pool_sizes import pool_sizes, size_by_size
 from planner.performance.replica import replicas
 from planner.physics.memory import usable_bytes
 from planner.queueing.lengths import normal_score
@@ -85,8 +85,8 @@ def evaluate(
         traffic: lengths and arrivals.
         candidates: configurations; ``specs`` are their columns, in the same order.
         specs: see `planner.steptime`.
-        policy: judgement of planning.
-        load: judgement of the load model.
+        policy: judgment of planning.
+        load: judgment of the load model.
         limits_s: latency limits by name.
         headroom_fraction: memory kept free.
         search: batches to choose from, if listed.
@@ -109,7 +109,8 @@ def evaluate(
             return capacities(workers, ceiling[rows], pooled, load, limits_s, rows=rows, explained=False)
 
         counts = ~np.logical_or.reduce([*refusals.values(), *candidates.structural.values(), ceiling == 0])
-        sizes = pool_sizes(capacity, traffic, routing, found, Rooms.of(candidates), counts, need_rps)
+        one_by_one = size_by_size(capacity, traffic)
+        sizes = pool_sizes(one_by_one, traffic, routing, found, Rooms.of(candidates), counts, need_rps)
     else:
         found = rows.capacities
     needed, usable = memory_need(fit, specs, headroom_fraction)

@@ -51,7 +51,7 @@ class Fitted:
 class RobustFit:
     """Minimises ``sum w c^2 log(1 + (r / c)^2) / 2`` plus Gaussian priors within bounds.
 
-    The Cauchy loss lets rows of poor software or mislabelled layouts speak little. Weighted
+    The Cauchy loss lets rows of poor software or mislabeled layouts speak little. Weighted
     least-squares steps with Levenberg damping; bounds by projection.
     """
 

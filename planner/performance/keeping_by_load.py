@@ -15,7 +15,7 @@ import numpy as np
 
 from planner.performance.contenders import ANCHORS, Rooms, contend
 from planner.performance.keeping_by_number import useful_with_all
-from planner.performance.kept_rows import NOTHING, Capacity, Chosen, Level, Rows, Way, assembled
+from planner.performance.kept_rows import NOTHING, Capacity, Chosen, Level, Retention, Rows, assembled
 from planner.performance.residency import COARSE, LEVELS, ByLoad
 from planner.schema.candidates import BoolArray, FloatArray, IntArray
 
@@ -23,7 +23,7 @@ from planner.schema.candidates import BoolArray, FloatArray, IntArray
 def kept_by_load(
     capacity: Capacity,
     none: IntArray,
-    ways: Sequence[Way],
+    retentions: Sequence[Retention],
     rooms: Rooms,
     counts: BoolArray,
     fetch_s_per_token: FloatArray,
@@ -36,22 +36,22 @@ def kept_by_load(
     every = np.arange(none.size, dtype=np.int64)
     plain = capacity.at(every, [NOTHING] * none.size, none)
     reached = np.where(counts, plain.rate_rps, 0.0)[:, None]
-    useful, bounds = useful_with_all(capacity, ways, rooms, reached), []
-    for way in ways:
-        bought = counts if way.counts is None else way.counts
-        reached, high = _bounds(capacity, way, useful & way.usable, rooms, bought, reached)
+    useful, bounds = useful_with_all(capacity, retentions, rooms, reached), []
+    for retention in retentions:
+        bought = counts if retention.counts is None else retention.counts
+        reached, high = _bounds(capacity, retention, useful & retention.usable, rooms, bought, reached)
         bounds.append(high)
     kept = [
-        np.flatnonzero(contend(rooms, reached, high[:, None], useful & way.usable)[:, 0])
-        for way, high in zip(ways, bounds, strict=True)
+        np.flatnonzero(contend(rooms, reached, high[:, None], useful & retention.usable)[:, 0])
+        for retention, high in zip(retentions, bounds, strict=True)
     ]
-    chosen = _met(capacity, ways, kept)
-    return assembled(capacity, none, plain, ways, chosen, fetch_s_per_token, plain_share)
+    chosen = _met(capacity, retentions, kept)
+    return assembled(capacity, none, plain, retentions, chosen, fetch_s_per_token, plain_share)
 
 
-def _by_load(way: Way) -> ByLoad:
-    assert isinstance(way.held, ByLoad), "ways are of one kind"
-    return way.held
+def _by_load(retention: Retention) -> ByLoad:
+    assert isinstance(retention.held, ByLoad), "retentions are of one kind"
+    return retention.held
 
 
 def _levels(held: ByLoad, candidate: IntArray, parts: IntArray) -> list[Level]:
@@ -69,7 +69,12 @@ def _most_rps(held: ByLoad, candidate: IntArray, parts: IntArray) -> FloatArray:
 
 
 def _bounds(
-    capacity: Capacity, way: Way, asked: BoolArray, rooms: Rooms, bought: BoolArray, reached: FloatArray
+    capacity: Capacity,
+    retention: Retention,
+    asked: BoolArray,
+    rooms: Rooms,
+    bought: BoolArray,
+    reached: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Rates that are reached with one more way, and the capacity of the way at most, from a few levels.
 
@@ -77,13 +82,13 @@ def _bounds(
     load of the lower, below all of them at most the rate at the lowest. Who cannot be the best of a room
     any more is left out.
     """
-    held = _by_load(way)
+    held = _by_load(retention)
     above, high = np.zeros(asked.shape), np.zeros(asked.shape)
     rate_before = np.full(asked.shape, np.inf)
     for anchor in reversed(ANCHORS):
         mine = np.flatnonzero(asked)
         parts = np.full(mine.size, anchor, dtype=np.int64)
-        rate = capacity.rates(mine, _levels(held, mine, parts), way.max_sequences[mine])
+        rate = capacity.rates(mine, _levels(held, mine, parts), retention.max_sequences[mine])
         most = _most_rps(held, mine, parts)
         between = np.minimum(rate_before[mine], most) if anchor < ANCHORS[-1] else np.zeros(mine.size)
         above[mine] = np.maximum(above[mine], between)
@@ -97,7 +102,7 @@ def _bounds(
     return reached, high
 
 
-def _met(capacity: Capacity, ways: Sequence[Way], kept: Sequence[IntArray]) -> list[Chosen]:
+def _met(capacity: Capacity, retentions: Sequence[Retention], kept: Sequence[IntArray]) -> list[Chosen]:
     """Rows of each way at the level at which rate and hits meet, by bisection, all ways at once."""
     low = [np.zeros(mine.size, dtype=np.int64) for mine in kept]
     high = [np.full(mine.size, LEVELS + 1, dtype=np.int64) for mine in kept]
@@ -105,16 +110,16 @@ def _met(capacity: Capacity, ways: Sequence[Way], kept: Sequence[IntArray]) -> l
     while any((above - below > 1).any() for below, above in zip(low, high, strict=True)):
         open_ = [np.flatnonzero(above - below > 1) for below, above in zip(low, high, strict=True)]
         middle = [(a[o] + b[o]) // 2 for a, b, o in zip(low, high, open_, strict=True)]
-        rates = _rates(capacity, ways, [mine[o] for mine, o in zip(kept, open_, strict=True)], middle)
-        for place, (way, rate) in enumerate(zip(ways, rates, strict=True)):
+        rates = _rates(capacity, retentions, [mine[o] for mine, o in zip(kept, open_, strict=True)], middle)
+        for place, (retention, rate) in enumerate(zip(retentions, rates, strict=True)):
             asked, level = open_[place], middle[place]
-            kept_there = rate <= _most_rps(_by_load(way), kept[place][asked], level)
+            kept_there = rate <= _most_rps(_by_load(retention), kept[place][asked], level)
             low[place][asked] = np.where(kept_there, level, low[place][asked])
             rate_low[place][asked] = np.where(kept_there, rate, rate_low[place][asked])
             high[place][asked] = np.where(kept_there, high[place][asked], level)
     found = []
-    for way, mine, below, above, rate in zip(ways, kept, low, high, rate_low, strict=True):
-        held = _by_load(way)
+    for retention, mine, below, above, rate in zip(retentions, kept, low, high, rate_low, strict=True):
+        held = _by_load(retention)
         more = np.where(above <= LEVELS, _most_rps(held, mine, above), 0.0)
         parts, most = np.where(more > rate, above, below), np.where(more > rate, more, np.inf)
         found.append(Chosen.for_any_number(mine, _levels(held, mine, parts), most))
@@ -122,11 +127,16 @@ def _met(capacity: Capacity, ways: Sequence[Way], kept: Sequence[IntArray]) -> l
 
 
 def _rates(
-    capacity: Capacity, ways: Sequence[Way], candidate: Sequence[IntArray], parts: Sequence[IntArray]
+    capacity: Capacity,
+    retentions: Sequence[Retention],
+    candidate: Sequence[IntArray],
+    parts: Sequence[IntArray],
 ) -> list[FloatArray]:
     """Rates by way, evaluated together: rows of one level share their traffic."""
-    triples = list(zip(ways, candidate, parts, strict=True))
-    levels = [level for way, mine, found in triples for level in _levels(_by_load(way), mine, found)]
-    ceiling = np.concatenate([way.max_sequences[mine] for way, mine, _ in triples])
+    triples = list(zip(retentions, candidate, parts, strict=True))
+    levels = [
+        level for retention, mine, found in triples for level in _levels(_by_load(retention), mine, found)
+    ]
+    ceiling = np.concatenate([retention.max_sequences[mine] for retention, mine, _ in triples])
     rates = capacity.rates(np.concatenate(list(candidate)), levels, ceiling)
     return np.split(rates, np.cumsum([mine.size for mine in candidate])[:-1])

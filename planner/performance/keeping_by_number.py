@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.performance import residency
 from planner.performance.contenders import ANCHORS, Rooms, bounded, contend
-from planner.performance.kept_rows import NOTHING, Capacity, Chosen, Rows, Way, assembled
+from planner.performance.kept_rows import NOTHING, Capacity, Chosen, Retention, Rows, assembled
 from planner.performance.residency import LEVELS, ByNumber
 from planner.schema.candidates import BoolArray, FloatArray, IntArray
 
@@ -21,7 +21,7 @@ from planner.schema.candidates import BoolArray, FloatArray, IntArray
 def kept_by_number(
     capacity: Capacity,
     none: IntArray,
-    ways: Sequence[Way],
+    retentions: Sequence[Retention],
     rooms: Rooms,
     counts: BoolArray,
     fetch_s_per_token: FloatArray,
@@ -40,51 +40,61 @@ def kept_by_number(
     """
     every = np.arange(none.size, dtype=np.int64)
     plain = capacity.at(every, [NOTHING] * none.size, none)
-    needed = _needed(capacity, ways, rooms, counts, plain.rate_rps)
-    chosen = [_chosen(_by_number(way), keep) for way, keep in zip(ways, needed, strict=True)]
-    return assembled(capacity, none, plain, ways, chosen, fetch_s_per_token, plain_share)
+    needed = _needed(capacity, retentions, rooms, counts, plain.rate_rps)
+    chosen = [
+        _chosen(_by_number(retention), keep) for retention, keep in zip(retentions, needed, strict=True)
+    ]
+    return assembled(capacity, none, plain, retentions, chosen, fetch_s_per_token, plain_share)
 
 
-def _by_number(way: Way) -> ByNumber:
-    assert isinstance(way.held, ByNumber), "ways are of one kind"
-    return way.held
+def _by_number(retention: Retention) -> ByNumber:
+    assert isinstance(retention.held, ByNumber), "retentions are of one kind"
+    return retention.held
 
 
 def _needed(
-    capacity: Capacity, ways: Sequence[Way], rooms: Rooms, counts: BoolArray, plain_rps: FloatArray
+    capacity: Capacity,
+    retentions: Sequence[Retention],
+    rooms: Rooms,
+    counts: BoolArray,
+    plain_rps: FloatArray,
 ) -> list[BoolArray]:
     """By way, the candidates and groups of numbers that may be the best of a room."""
     groups = residency.numbers().first.size
     reached = np.repeat(np.where(counts, plain_rps, 0.0)[:, None], groups, axis=1)
-    useful = useful_with_all(capacity, ways, rooms, reached[:, :1])
+    useful = useful_with_all(capacity, retentions, rooms, reached[:, :1])
     anchors, bounds = Anchors(capacity, plain_rps.size), []
-    for way in ways:
-        held = _by_number(way)
-        asked = useful & way.usable
-        low, high = bounded(anchors.of(way, asked), held.cache, held.cache + held.fetched)
-        if way.outside:
+    for retention in retentions:
+        held = _by_number(retention)
+        asked = useful & retention.usable
+        low, high = bounded(anchors.of(retention, asked), held.cache, held.cache + held.fetched)
+        if retention.outside:
             everything = held.cache + held.fetched == LEVELS
-            low = np.where(everything, np.maximum(low, anchors.fetched(way, asked)[:, None]), low)
-        bought = counts if way.counts is None else way.counts
+            low = np.where(everything, np.maximum(low, anchors.fetched(retention, asked)[:, None]), low)
+        bought = counts if retention.counts is None else retention.counts
         reached = np.maximum(reached, np.where(bought[:, None], low, 0.0))
         bounds.append(high)
     found = []
-    for place, way in enumerate(ways):
-        keep = contend(rooms, reached, bounds[place], useful & way.usable)
-        smaller = [other for other in ways[:place] if other.outside == way.outside and other.share > 0.0]
+    for place, retention in enumerate(retentions):
+        keep = contend(rooms, reached, bounds[place], useful & retention.usable)
+        smaller = [
+            other for other in retentions[:place] if other.outside == retention.outside and other.share > 0.0
+        ]
         if smaller:
-            held, less = _by_number(way), _by_number(smaller[-1])
+            held, less = _by_number(retention), _by_number(smaller[-1])
             keep &= (held.cache != less.cache) | (held.fetched != less.fetched)
         found.append(keep)
     return found
 
 
-def useful_with_all(capacity: Capacity, ways: Sequence[Way], rooms: Rooms, reached: FloatArray) -> BoolArray:
+def useful_with_all(
+    capacity: Capacity, retentions: Sequence[Retention], rooms: Rooms, reached: FloatArray
+) -> BoolArray:
     """Candidates that carry more with all hits than any carries without a cache in one of their rooms."""
     every = np.arange(reached.shape[0], dtype=np.int64)
-    if not ways:
+    if not retentions:
         return np.zeros(every.shape, dtype=bool)
-    most = np.max([way.max_sequences for way in ways], axis=0)
+    most = np.max([retention.max_sequences for retention in retentions], axis=0)
     best = capacity.rates(every, [(LEVELS, 0, True)] * every.size, most)
     return contend(rooms, reached, best[:, None], np.ones(every.size, dtype=bool))[:, 0]
 
@@ -100,24 +110,24 @@ class Anchors:
         self.memory = np.zeros((count, len(ANCHORS)), dtype=np.int64)
         """Batch that memory left when a rate was found."""
 
-    def of(self, way: Way, asked: BoolArray) -> FloatArray:
+    def of(self, retention: Retention, asked: BoolArray) -> FloatArray:
         """Rates by candidate and anchor; 0 where nobody asks."""
         for place, anchor in enumerate(ANCHORS):
-            fits, left = self.batches[:, place] <= way.max_sequences, self.memory[:, place]
-            known = fits & (way.max_sequences <= left)
+            fits, left = self.batches[:, place] <= retention.max_sequences, self.memory[:, place]
+            known = fits & (retention.max_sequences <= left)
             mine = np.flatnonzero(asked & ~known)
             if mine.size:
                 levels = [(anchor, 0, True)] * mine.size
-                found = self.capacity.at(mine, levels, way.max_sequences[mine])
+                found = self.capacity.at(mine, levels, retention.max_sequences[mine])
                 self.rates[mine, place], self.batches[mine, place] = found.rate_rps, found.max_batch
-                self.memory[mine, place] = way.max_sequences[mine]
+                self.memory[mine, place] = retention.max_sequences[mine]
         return np.where(asked[:, None], self.rates, 0.0)
 
-    def fetched(self, way: Way, asked: BoolArray) -> FloatArray:
+    def fetched(self, retention: Retention, asked: BoolArray) -> FloatArray:
         """Rates where all entries are fetched from outside the GPU; 0 where nobody asks."""
         rates, mine = np.zeros(asked.shape), np.flatnonzero(asked)
         levels = [(0, LEVELS, True)] * mine.size
-        rates[mine] = self.capacity.rates(mine, levels, way.max_sequences[mine])
+        rates[mine] = self.capacity.rates(mine, levels, retention.max_sequences[mine])
         return rates
 
 

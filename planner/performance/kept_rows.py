@@ -1,4 +1,4 @@
-"""Candidates as rows: each way to keep KV with what it finds, and the capacity that this gives."""
+"""Candidates as rows: each kind of KV retention with what it finds, and the capacity that this gives."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NOTHING: Level = (0, 0, False)
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
-    """One way to keep KV, for all candidates."""
+class Retention:
+    """One kind of KV retention, for all candidates."""
 
     share: float
     """Blocks beyond those of active requests."""
@@ -140,7 +140,7 @@ def assembled(
     capacity: Capacity,
     none: IntArray,
     plain: Capacities,
-    ways: Sequence[Way],
+    retentions: Sequence[Retention],
     chosen: Sequence[Chosen],
     fetch_s_per_token: FloatArray,
     plain_share: float,
@@ -158,24 +158,24 @@ def assembled(
     """
     every = np.arange(none.size, dtype=np.int64)
     parts = [Chosen.for_any_number(every, [NOTHING] * none.size), *chosen]
-    way = np.concatenate([np.full(part.candidate.size, place) for place, part in enumerate(parts)])
+    retention = np.concatenate([np.full(part.candidate.size, place) for place, part in enumerate(parts)])
     candidate = np.concatenate([part.candidate for part in parts])
     levels = [level for part in parts for level in part.levels]
-    ceiling = np.stack([none, *(one.max_sequences for one in ways)])[way, candidate]
+    ceiling = np.stack([none, *(one.max_sequences for one in retentions)])[retention, candidate]
     found, table = plain, slice(none.size, None)
     if candidate.size > none.size:
         more = capacity.at(candidate[table], levels[table], ceiling[table])
         rows = np.arange(candidate.size, dtype=np.int64)
         found = joined([plain, more], [rows[: none.size], rows[table]])
     found = _within(found, np.concatenate([part.most_rps for part in parts]), capacity.evaluations)
-    outside = np.array([False, *(one.outside for one in ways)])[way]
+    outside = np.array([False, *(one.outside for one in retentions)])[retention]
     reuse = capacity.traffic.reuse
     variants = Variants(
         candidate=candidate,
-        cache_share=np.array([plain_share, *(one.share for one in ways)])[way],
-        once=_once(ways, way, candidate),
+        cache_share=np.array([plain_share, *(one.share for one in retentions)])[retention],
+        once=_once(retentions, retention, candidate),
         fetch_s_per_token=np.where(outside, fetch_s_per_token[candidate], 0.0),
-        pauses=np.array([False, *(one.pauses for one in ways)])[way],
+        pauses=np.array([False, *(one.pauses for one in retentions)])[retention],
         replicas_from=np.concatenate([part.first for part in parts]),
         replicas_to=np.concatenate([part.last for part in parts]),
         after_losses=reuse is not None and not reuse.scattered,
@@ -186,13 +186,13 @@ def assembled(
     return Rows(variants, found, ceiling)
 
 
-def _once(ways: Sequence[Way], way: IntArray, candidate: IntArray) -> HeldOnce:
-    """What each row holds once; ``way`` is 0 without a cache."""
-    copy, spared = np.zeros(way.size), np.zeros(way.size)
+def _once(retentions: Sequence[Retention], retention: IntArray, candidate: IntArray) -> HeldOnce:
+    """What each row holds once; ``retention`` is 0 without a cache."""
+    copy, spared = np.zeros(retention.size), np.zeros(retention.size)
     found = HeldOnce(copy, spared, by_all=True)
-    for place, one in enumerate(ways, start=1):
+    for place, one in enumerate(retentions, start=1):
         if one.once is not None:
-            mine = way == place
+            mine = retention == place
             copy[mine] = one.once.copy_bytes[candidate[mine]]
             spared[mine] = one.once.spared_bytes[candidate[mine]]
             found = replace(one.once, copy_bytes=copy, spared_bytes=spared)

@@ -1,4 +1,4 @@
-"""What the load model works on: configurations as functions of a step, judgement, and the result."""
+"""What the load model works on: configurations as functions of a step, judgment, and the result."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Replicas:
 
 @dataclass(frozen=True)
 class LoadPolicy:
-    """Judgement of the load model (from the catalog)."""
+    """Judgment of the load model (from the catalog)."""
 
     slot_z_score: float
     """Normal score of the probability that every slot of the batch is taken."""

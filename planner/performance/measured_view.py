@@ -47,16 +47,16 @@ class View:
                 )
 
     def roles(self) -> tuple[Role, ...]:
-        """Roles of the ways to serve it that the table offers and the problem allows."""
+        """Roles of the serving modes it that the table offers and the problem allows."""
         roles = {row.role for row in self.rows}
         split: tuple[Role, ...] = ("prefill", "decode")
-        ways: list[tuple[Role, ...]] = [("serve",)] if "serve" in roles else []
+        modes: list[tuple[Role, ...]] = [("serve",)] if "serve" in roles else []
         if roles & set(split):
-            ways.append(split)
-        if len(ways) == 2 and self.explicit_modes is not None:
+            modes.append(split)
+        if len(modes) == 2 and self.explicit_modes is not None:
             kept = {"aggregated": ("serve",), "disaggregated": split}
-            ways = [way for way in ways if way in [kept[mode] for mode in self.explicit_modes]]
-        return tuple(itertools.chain.from_iterable(ways)) or ("serve",)
+            modes = [mode for mode in modes if mode in [kept[mode] for mode in self.explicit_modes]]
+        return tuple(itertools.chain.from_iterable(modes)) or ("serve",)
 
 
 def rows_of(table: WorkerTable, workload: Workload) -> list[WorkerRow]:

@@ -60,7 +60,7 @@ def measure(
         concurrency: mean number decoding, shape (n,).
         batch_sequences: the largest batch, shape (n,).
         traffic: lengths and arrivals.
-        policy: judgement of the load model.
+        policy: judgment of the load model.
         wanted: names of `Slo`.
     """
     if policy.static_batches:

@@ -9,7 +9,7 @@ from planner.performance.distance import LIGHT, Distances, Ground, LoadPoint, la
 from planner.performance.spread import ground_of
 from planner.performance.user_factors import user_factor
 from planner.schema.configuration import Configuration
-from planner.schema.spread import MeasuredGpu, MeasuredWay
+from planner.schema.spread import MeasuredGpu, MeasuredSetup
 
 _MOST_NAMED = 4
 
@@ -37,7 +37,7 @@ def _texts(ground: Ground, item: Configuration, load: LoadPoint) -> Iterator[str
         yield f"engine {item.engine.id}: not measured {where} ({_named(near, 'engine')})"
     if "format" in found:
         for column, what, name in (("weights", "weights", item.weights.id), ("kv", "KV cache", item.kv.id)):
-            if all(getattr(way, column) != name for way in near):
+            if all(getattr(setup, column) != name for setup in near):
                 yield f"{what} in {name}: not measured {where} ({_named(near, column)})"
     if "layout" in found:
         yield f"{_layout(item)}: {layout_kind(item)} was not measured {where}"
@@ -62,15 +62,15 @@ def _of_sizes(ground: Ground, item: Configuration, load: LoadPoint, found: Dista
     if "context" in found:
         most = f"{ground.largest_context(item):,.0f}"
         yield f"requests of {load.context:,.0f} tokens on {gpu}: longest measured {most}"
-    if load.apart:
+    if load.disaggregated:
         yield "disaggregated: no such run was fitted"
 
 
-def _of_gpu(ground: Ground, item: Configuration, near: Sequence[MeasuredWay], hardware: float) -> str:
+def _of_gpu(ground: Ground, item: Configuration, near: Sequence[MeasuredSetup], hardware: float) -> str:
     gpu = item.accelerator
     if gpu.id != whole_gpu(item):
         return f"{gpu.id}: slices of a GPU are not measured"
-    measured = dict.fromkeys(way.gpu for way in near)
+    measured = dict.fromkeys(setup.gpu for setup in near)
     if not hardware:
         return f"{gpu.id}: not measured ({gpu.architecture}: {', '.join(measured)})"
     rates = ", ".join(f"{name} {_rates(ground.measured.gpus[name])}" for name in measured)
@@ -87,8 +87,8 @@ def _rates(gpu: MeasuredGpu) -> str:
     return f"{bandwidth} TB/s and {gpu.flops_per_s / 1e12:,.0f} TFLOP/s"
 
 
-def _named(ways: Sequence[MeasuredWay], column: str) -> str:
-    names = list(dict.fromkeys(getattr(way, column) for way in ways))
+def _named(setups: Sequence[MeasuredSetup], column: str) -> str:
+    names = list(dict.fromkeys(getattr(setup, column) for setup in setups))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
 

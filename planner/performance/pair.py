@@ -1,4 +1,4 @@
-"""Prefill and decode candidates of one workload as two sides of a hand-over."""
+"""Prefill and decode candidates of one workload as two sides of a KV transfer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.performance.contenders import Rooms
 from planner.performance.decode_worker import DecodeWorkers, answer_traffic, parted
 from planner.performance.division import (
     ANSWER_PERCENT,
-    HAND_OVER_PERCENT,
+    KV_TRANSFER_PERCENT,
     SENDER_BOUNDS_MS,
     SLOW_LINK_BYTES_PER_S,
     SLOW_LINK_PERCENT,
@@ -24,10 +24,10 @@ from planner.performance.division import (
     useful,
 )
 from planner.performance.evaluate import batch_ceiling, memory_need
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
-from planner.performance.pool_sizes import Capacity, pool_sizes
+from planner.performance.pool_sizes import Capacity, Carried, pool_sizes, size_by_size
 from planner.performance.prefill_capacity import prefill_capacities
 from planner.performance.prefill_worker import PrefillWorkers, prompt_atoms, prompt_tokens
 from planner.performance.prompt_queue import Room, tail_of
@@ -37,7 +37,7 @@ from planner.schema.candidates import BoolArray, Candidates, Capacities
 from planner.schema.evaluation import Evaluation, PoolSizes
 from planner.schema.facts import ModelFacts
 from planner.schema.policy import Policy
-from planner.schema.routing import RoutingPolicy
+from planner.schema.routing import Routing, RoutingPolicy
 from planner.schema.search import Search
 from planner.schema.traffic import Traffic
 from planner.schema.workload import Workload
@@ -47,7 +47,7 @@ Side = Literal["prefill", "decode"]
 _LONG_PROMPT = "p99"
 """Of prompts, what `SENDER_BOUNDS_S` hold for."""
 _MOST_LINK_LOAD = 0.9
-"""At most this load of the links counts when the range of hand-overs is looked for."""
+"""At most this load of the links counts when the range of KV transfers is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +112,14 @@ class Pair:
     """
 
     def __init__(
-        self, given: Conditions, prefill: RoleCandidates, decode: RoleCandidates, local_tokens: int = 0
+        self,
+        given: Conditions,
+        prefill: RoleCandidates,
+        decode: RoleCandidates,
+        local_tokens: int = 0,
+        alike: Pair | None = None,
     ) -> None:
-        """``local_tokens``: see `Division`."""
+        """``local_tokens``: see `Division`; ``alike``: of the same sides, with other prompts at decode."""
         self.given, self.prefill, self.decode, self.local_tokens = given, prefill, decode, local_tokens
         self.sent, self.local, self.sent_fraction = parted(given.traffic, local_tokens)
         self.held = replace(
@@ -125,11 +130,12 @@ class Pair:
         overflow = given.policy.kv_overflow_fraction
         self.prefill_fit = self._fit(prefill, self.held, Fill(overflow))
         self.decode_fit = self._fit(decode, given.traffic, Fill.of(given.policy, given.load))
-        self.receiver = self._hand_over(decode)
-        self.prompts = PrefillWorkers(
-            self._replicas(prefill), self.sent, given.load, self._hand_over(prefill)
+        self.receiver = self._kv_transfer(decode)
+        prompts = self._replicas(prefill) if alike is None else alike.prompts.replicas
+        self.prompts: PrefillWorkers = PrefillWorkers(
+            prompts, self.sent, given.load, self._kv_transfer(prefill)
         )
-        self.answers = self._replicas(decode)
+        self.answers: Replicas = self._replicas(decode) if alike is None else alike.answers
         self.decoded = answer_traffic(given.traffic, local_tokens)
 
     def divisions(self) -> Iterator[Division]:
@@ -144,31 +150,32 @@ class Pair:
                 places = self._starts(answer)
                 # Beside a way for short prompts one room, large enough for all, will do.
                 for place in places[-1:] if self.local_tokens else places:
-                    start, hand_over = START_PERCENT[place], HAND_OVER_PERCENT[place]
-                    yield Division(start, hand_over, answer, local_tokens=self.local_tokens)
+                    start, kv_transfer = START_PERCENT[place], KV_TRANSFER_PERCENT[place]
+                    yield Division(start, kv_transfer, answer, local_tokens=self.local_tokens)
                 if self.given.network_bytes_per_s < SLOW_LINK_BYTES_PER_S:
-                    for start, hand_over in SLOW_LINK_PERCENT:
+                    for start, kv_transfer in SLOW_LINK_PERCENT:
                         yield Division(
-                            start, hand_over, answer, own_track=True, local_tokens=self.local_tokens
+                            start, kv_transfer, answer, own_track=True, local_tokens=self.local_tokens
                         )
 
     def prefill_side(self, division: Division) -> SideEvaluation:
         """Prefill candidates that leave the decode side its shares."""
         first = first_limits_s(self.given.limits_s, division.answer)
         limits = {f"ttft_{statistic}": limit for statistic, limit in first.items()}
-        handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
+        handed = {statistic: division.kv_transfer / 100.0 * limit for statistic, limit in first.items()}
         if division.sender_ms is not None:
             handed = {_LONG_PROMPT: division.sender_ms / 1e3}
         held = self.prefill_fit.max_sequences
 
         room = None if division.sender_ms is not None else self._room(division, first, handed)
 
-        def capacity(pooled: Traffic, rows: IntArray, explained: bool = False) -> Capacities:
-            workers = self.prompts.in_pool(pooled.routing)
-            found = prefill_capacities(workers, held[rows], limits, handed, rows, room, explained)
-            return replace(found, rate_rps=found.rate_rps / self.sent_fraction)
+        def capacity(policy: RoutingPolicy, pools: IntArray, rows: IntArray) -> Carried:
+            workers, asked = self.prompts.in_pool(Routing(policy)), (limits, handed, rows, room, pools)
+            found = prefill_capacities(workers, held[rows], *asked, explained=False)
+            return found.rate_rps / self.sent_fraction, found.max_batch
 
-        found = capacity(self.sent, np.arange(len(self.prompts), dtype=np.int64), explained=True)
+        found = prefill_capacities(self.prompts, held, limits, handed, room=room)
+        found = replace(found, rate_rps=found.rate_rps / self.sent_fraction)
         sizes = self._sizes(capacity, self.sent, self.given.prefill_routing, found, self.prefill)
         evaluation = self._evaluation(self.prefill, self.prefill_fit, found, limits, self.held, sizes)
         return SideEvaluation("prefill", division, evaluation, self.prefill.specs)
@@ -176,7 +183,7 @@ class Pair:
     def _room(self, division: Division, first_s: Mapping[str, float], handed_s: Mapping[str, float]) -> Room:
         """What decode workers of a division may take after prefill.
 
-        Hand-overs take a time that rises with the prompt at most in proportion beyond the one that has the
+        KV transfers take a time that rises with the prompt at most in proportion beyond the one that has the
         bound, and no longer than that one before.
         """
         handed: dict[float, FloatArray] = {}
@@ -196,7 +203,7 @@ class Pair:
         first = first_limits_s(given.limits_s, division.answer) if first_s is None else first_s
         first = first if sender_s is None else {}
         limits |= {f"ttft_{statistic}": division.start / 100.0 * limit for statistic, limit in first.items()}
-        handed = {statistic: division.hand_over / 100.0 * limit for statistic, limit in first.items()}
+        handed = {statistic: division.kv_transfer / 100.0 * limit for statistic, limit in first.items()}
         model = self.workers(sender_s, handed, first)
         ceiling = batch_ceiling(self.decode_fit.max_sequences, given.search)
 
@@ -208,7 +215,8 @@ class Pair:
         sizes = None
         if self.decoded.arrival_scv_ratio > 1.0:
             # No prompts wait here: even loads are worth 2 % of a batch, bursts that are spread much more.
-            sizes = self._sizes(capacity, self.decoded, given.routing, found, self.decode)
+            one_by_one = size_by_size(capacity, self.decoded)
+            sizes = self._sizes(one_by_one, self.decoded, given.routing, found, self.decode)
         evaluation = self._evaluation(self.decode, self.decode_fit, found, limits, given.traffic, sizes)
         return SideEvaluation("decode", division, evaluation, self.decode.specs)
 
@@ -218,7 +226,7 @@ class Pair:
         handed_s: Mapping[str, float] | None = None,
         first_s: Mapping[str, float] | None = None,
     ) -> DecodeWorkers:
-        """The load model of the decode side, with limits on hand-overs and on the prompts it computes."""
+        """The load model of the decode side, with limits on KV transfers and on the prompts it computes."""
         return DecodeWorkers(
             self.receiver, self.sent, self.sent_fraction, self.local, sender_s, handed_s or {}, first_s or {}
         )
@@ -244,7 +252,7 @@ class Pair:
     def _starts(self, answer: int) -> list[int]:
         """Rooms from what the quickest start takes to what the slowest does at its capacity."""
         first = first_limits_s(self.given.limits_s, answer)
-        loosest = Division(START_PERCENT[-1], HAND_OVER_PERCENT[-1], answer)
+        loosest = Division(START_PERCENT[-1], KV_TRANSFER_PERCENT[-1], answer)
         found = self.decode_side(loosest).evaluation.capacities
         usable = found.max_batch > 0
         if not usable.any():
@@ -263,9 +271,9 @@ class Pair:
         return float(load.latency_s["ttft_mean"].min())
 
     def _sender_bounds_ms(self) -> list[int]:
-        """Bounds from the quickest hand-over of an idle link to the slowest of a worker at full load."""
+        """Bounds from the quickest KV transfer of an idle link to the slowest of a worker at full load."""
         rows = np.arange(len(self.prompts), dtype=np.int64)
-        sender, tokens = self.prompts.hand_over, prompt_tokens(self.sent, _LONG_PROMPT)
+        sender, tokens = self.prompts.kv_transfer, prompt_tokens(self.sent, _LONG_PROMPT)
         fastest = np.minimum(self.prompts.most_rps(rows), _MOST_LINK_LOAD * sender.most_rps(rows))
         least, most = sender.time_s(rows, tokens, 0.0).min(), sender.time_s(rows, tokens, fastest).max()
         places = useful(SENDER_BOUNDS_MS, 1e3 * float(least), 1e3 * float(most))
@@ -277,15 +285,15 @@ class Pair:
         share = self.given.policy.prefix_cache_share
         return memory_fit(side.specs, traffic, self.given.headroom_fraction, share, fill)
 
-    def _hand_over(self, side: RoleCandidates) -> HandOver:
+    def _kv_transfer(self, side: RoleCandidates) -> KvTransfer:
         given = self.given
         network = given.network_bytes_per_s, given.network_latency_s
-        return HandOver.of(side.candidates.configurations, side.specs, self.sent, *network)
+        return KvTransfer.of(side.candidates.configurations, side.specs, self.sent, *network)
 
     def _replicas(self, side: RoleCandidates) -> Replicas:
         given = self.given
         items, z_score = side.candidates.configurations, given.load.margin_z_score
-        return replicas(items, side.specs, given.traffic, z_score, apart=True)
+        return replicas(items, side.specs, given.traffic, z_score, disaggregated=True)
 
     def _evaluation(
         self,

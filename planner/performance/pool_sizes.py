@@ -20,13 +20,29 @@ _ROUNDING = 1e-9
 _FEW = 200
 """So many candidates are evaluated at every size, whatever they are compared with."""
 
-Capacity = Callable[[Traffic, IntArray], Capacities]
-"""Capacities of rows under a traffic."""
+Carried = tuple[FloatArray, IntArray]
+"""Largest rates and batches."""
+Capacity = Callable[[RoutingPolicy, IntArray, IntArray], Carried]
+"""Behind a router, in pools of so many replicas, of these rows: what each of the replicas carries."""
 
 
 def routed(traffic: Traffic, policy: RoutingPolicy, replicas: int) -> Traffic:
     """The traffic of a pool of so many replicas behind a router."""
     return replace(traffic, routing=Routing(policy, replicas))
+
+
+def size_by_size(capacity: Callable[[Traffic, IntArray], Capacities], traffic: Traffic) -> Capacity:
+    """The same of a model that knows pools of one size: rows under the traffic of such a pool."""
+
+    def carried(policy: RoutingPolicy, pools: IntArray, rows: IntArray) -> Carried:
+        rate, batch = np.empty(rows.shape), np.empty(rows.shape, dtype=np.int64)
+        for size in np.unique(pools):
+            mine = pools == size
+            found = capacity(routed(traffic, policy, int(size)), rows[mine])
+            rate[mine], batch[mine] = found.rate_rps, found.max_batch
+        return rate, batch
+
+    return carried
 
 
 def pool_sizes(
@@ -62,26 +78,24 @@ def pool_sizes(
     if not kept.size:
         return None
     if kept.size > _FEW:
-        kept = kept[_contending(capacity, traffic, policy, alone, rooms, counts, kept, filled)]
+        kept = kept[_contending(capacity, policy, alone, rooms, counts, kept, filled)]
     rate = np.repeat(alone.rate_rps[:, None], len(SIZES), axis=1)
     batch = np.repeat(alone.max_batch[:, None], len(SIZES), axis=1)
     scattered = alone.rate_rps.copy()
     if traffic.arrival_scv_ratio != 1.0:
-        scattered[kept] = capacity(routed(traffic, "random", SIZES[-1]), kept).rate_rps
-    for place, size in enumerate(SIZES[1:], start=1):
-        rate[:, place], batch[:, place] = rate[:, place - 1], batch[:, place - 1]
-        mine = kept[filled[kept] >= size]
-        if mine.size:
-            found = capacity(routed(traffic, policy, size), mine)
-            more = found.rate_rps > rate[mine, place]
-            rate[mine, place] = np.where(more, found.rate_rps, rate[mine, place])
-            batch[mine, place] = np.where(more, found.max_batch, batch[mine, place])
-    return PoolSizes(policy, np.array(SIZES, dtype=np.int64), rate, batch, scattered)
+        scattered[kept] = capacity("random", np.full(kept.shape, SIZES[-1]), kept)[0]
+    sizes = np.array(SIZES, dtype=np.int64)
+    place, of = np.nonzero(filled[kept] >= sizes[1:, None])
+    asked = kept[of], place + 1
+    rate[asked], batch[asked] = capacity(policy, sizes[asked[1]], asked[0])
+    for column in range(1, len(SIZES)):
+        fewer = rate[:, column] <= rate[:, column - 1]
+        rate[fewer, column], batch[fewer, column] = rate[fewer, column - 1], batch[fewer, column - 1]
+    return PoolSizes(policy, sizes, rate, batch, scattered)
 
 
 def _contending(
     capacity: Capacity,
-    traffic: Traffic,
     policy: RoutingPolicy,
     alone: Capacities,
     rooms: Rooms,
@@ -93,7 +107,7 @@ def _contending(
     sizes = np.array(SIZES)
     largest = int(sizes[np.searchsorted(sizes, filled[kept].max(), side="right") - 1])
     most = alone.rate_rps.copy()
-    most[kept] = capacity(routed(traffic, policy, largest), kept).rate_rps
+    most[kept] = capacity(policy, np.full(kept.shape, largest), kept)[0]
     reached = np.where(counts, alone.rate_rps, 0.0)[:, None]
     return np.asarray(contend(rooms, reached, most[:, None], counts)[kept, 0])
 

@@ -26,9 +26,10 @@ def prefill_capacities(
     workers: PrefillWorkers,
     max_sequences: IntArray,
     limits_s: Mapping[str, float],
-    hand_over_s: Mapping[str, float],
+    kv_transfer_s: Mapping[str, float],
     rows: IntArray | None = None,
     room: Room | None = None,
+    pools: IntArray | None = None,
     explained: bool = True,
 ) -> Capacities:
     """The largest rate of each configuration at which every limit on first tokens holds.
@@ -41,21 +42,22 @@ def prefill_capacities(
         workers: configurations as prefill workers.
         max_sequences: prompts of the planned length that memory holds, by row; 0 = the model does not fit.
         limits_s: limits on the end of prefill, or on the first token where there is a room; by name of `Slo`.
-        hand_over_s: limits on the hand-over of the prompt that stands for a statistic, by statistic.
+        kv_transfer_s: limits on the KV transfer of the prompt that stands for a statistic, by statistic.
         rows: the configurations meant; default: all in their order.
         room: what follows prefill, at most.
+        pools: replicas of the pool of each row; default: those of the traffic.
         explained: say what stops a larger load, and latencies at the largest; else those at the lightest.
     """
     rows = np.arange(len(workers), dtype=np.int64) if rows is None else rows
     count = rows.size
-    handed = tuple((prompt_tokens(workers.traffic, name), limit) for name, limit in hand_over_s.items())
+    handed = tuple((prompt_tokens(workers.traffic, name), limit) for name, limit in kv_transfer_s.items())
     limits = _Limits(limits_s, handed, room)
-    every = _Search(workers.taken(rows), max_sequences, limits)
+    every = _Search(workers.taken(rows, pools), max_sequences, limits)
     most = workers.most_rps(rows)
     lightest = every.latencies(_LIGHTEST * most)
     violated = {metric: every.breaks_metric(lightest, metric, count) for metric in METRICS}
     possible = (max_sequences > 0) & ~np.any(list(violated.values()), axis=0)
-    possible &= every.fits(_LIGHTEST * most) & every.hands_over(_LIGHTEST * most)
+    possible &= every.fits(_LIGHTEST * most) & every.transfers_in_time(_LIGHTEST * most)
     able = np.flatnonzero(possible)
     search = every.of(able)
     low = most[able]
@@ -86,8 +88,8 @@ class _Limits:
     """What prefill workers must keep."""
 
     latency_s: Mapping[str, float]
-    hand_over_s: tuple[tuple[float, float], ...]
-    """Tokens of a prompt, and the time that its hand-over may take."""
+    kv_transfer_s: tuple[tuple[float, float], ...]
+    """Tokens of a prompt, and the time that its KV transfer may take."""
     room: Room | None
 
 
@@ -124,16 +126,16 @@ class _Search:
         """Where memory holds the prompts in work and on their way."""
         return np.asarray(self.workers.held_sequences(rate_rps) <= self.held_most)
 
-    def hands_over(self, rate_rps: FloatArray) -> BoolArray:
-        """Where every hand-over is in time on this side's links."""
+    def transfers_in_time(self, rate_rps: FloatArray) -> BoolArray:
+        """Where every KV transfer is in time on this side's links."""
         kept = np.ones(rate_rps.shape, dtype=bool)
-        for tokens, limit in self.limits.hand_over_s:
+        for tokens, limit in self.limits.kv_transfer_s:
             kept &= self.workers.links.time_s(tokens, rate_rps) <= limit * _ROUNDING
         return kept
 
     def keeps_all(self, rate_rps: FloatArray) -> BoolArray:
         """Where every limit holds at a rate."""
-        kept = self.fits(rate_rps) & self.hands_over(rate_rps)
+        kept = self.fits(rate_rps) & self.transfers_in_time(rate_rps)
         for name, value in self.latencies(rate_rps).items():
             kept &= value <= self.limits.latency_s[name] * _ROUNDING
         return kept
@@ -163,7 +165,7 @@ class _Search:
         full = rate_rps >= most_rps
         words[full & (self.workers.links.load_ratio(rate_rps) >= 0.99)] = "kv-transfer"
         words[~full & ~self.fits(more)] = "memory"
-        words[~full & ~self.hands_over(more)] = "kv-transfer"
+        words[~full & ~self.transfers_in_time(more)] = "kv-transfer"
         for name, value in reversed(self.latencies(more).items()):
             words[~full & (value > self.limits.latency_s[name] * _ROUNDING)] = name.split("_")[0]
         return list(words)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, LoadPolicy, Replicas
 from planner.performance.prompt_queue import ALMOST_ALL, MEAN_TAIL, ChosenWorkers, PromptTimes
 from planner.physics import parallelism
@@ -32,7 +32,7 @@ def prompt_atoms(traffic: Traffic, tail: float) -> tuple[FloatArray, FloatArray]
 
 
 def prompt_tokens(traffic: Traffic, statistic: str) -> float:
-    """The prompt whose hand-over stands for a statistic."""
+    """The prompt whose KV transfer stands for a statistic."""
     if statistic not in PERCENTILE:
         return traffic.input_mean_tokens
     return lengths.atom_quantile(traffic.input_weight, traffic.input_tokens, PERCENTILE[statistic])
@@ -52,7 +52,7 @@ class PrefillWorkers:
     replicas: Replicas
     traffic: Traffic
     policy: LoadPolicy
-    hand_over: HandOver
+    kv_transfer: KvTransfer
     known: dict[float, PromptTimes] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class PrefillWorkers:
         return int(self.replicas.batched_tokens.shape[0])
 
     def in_pool(self, router: Routing) -> PrefillWorkers:
-        """The same workers behind a router."""
+        """The same workers behind a router of a pool."""
         return replace(self, traffic=replace(self.traffic, routing=router))
 
     def times(self, tail: float) -> PromptTimes:
@@ -74,22 +74,24 @@ class PrefillWorkers:
         """The rate of a worker whose every step is full, or whose links are."""
         times = self.times(MEAN_TAIL)
         full = ALMOST_ALL * self.replicas.prompt_servers[rows] / (times.weight @ times.shared_s[:, rows])
-        return np.minimum(full, ALMOST_ALL * self.hand_over.most_rps(rows))
+        return np.minimum(full, ALMOST_ALL * self.kv_transfer.most_rps(rows))
 
-    def taken(self, rows: IntArray) -> ChosenWorkers:
-        """Some of them, for many rates."""
+    def taken(self, rows: IntArray, pools: IntArray | None = None) -> ChosenWorkers:
+        """Some of them, for many rates; ``pools``: see `ChosenWorkers`, default: those of the traffic."""
         replicas = self.replicas
+        pools = np.full(rows.shape, self.traffic.routing.replicas) if pools is None else pools
         ratio = self.policy.ttft_factor_ratio / self.policy.step_factor_ratio
         return ChosenWorkers(
             traffic=self.traffic,
             policy=self.policy,
-            links=self.hand_over.taken(rows),
+            links=self.kv_transfer.taken(rows),
             servers=replicas.prompt_servers[rows],
             budget_tokens=replicas.batched_tokens[rows],
             extra_ratio=ratio * replicas.first_token_ratio(rows),
             overhead_s=replicas.first_token_overhead_s[rows] + replicas.image_encoder_s[rows],
             times_of=lambda tail: self.times(tail).taken(rows),
             rows=rows,
+            pools=pools,
             percentiles=replicas.percentiles,
         )
 

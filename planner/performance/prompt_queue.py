@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.performance.hand_over import Links
+from planner.performance.kv_transfer import Links
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, LoadPolicy
 from planner.performance.user_factors import PercentileMargin
 from planner.queueing import routing, waiting
@@ -27,7 +27,7 @@ _PASSES = 6
 class Room:
     """What a prompt still waits for when its prefill is done."""
 
-    hand_over_s: Mapping[float, FloatArray]
+    kv_transfer_s: Mapping[float, FloatArray]
     """On the links of the decode side, at the prompts of each tail; see `prefill_worker.prompt_atoms`."""
     start_s: Mapping[str, float]
     """From the last byte to the first token of the decode side, by statistic (``"p99"``)."""
@@ -135,6 +135,8 @@ class ChosenWorkers:
     """Prompts around a tail."""
     rows: IntArray
     """Of the workers among all."""
+    pools: IntArray
+    """Replicas of the pool that each of them stands in."""
     percentiles: PercentileMargin | None = None
     """What percentiles carry beyond the margin of their means; None = nothing."""
     known: dict[float, PromptTimes] = field(default_factory=dict)
@@ -151,6 +153,7 @@ class ChosenWorkers:
             overhead_s=self.overhead_s[places],
             times_of=lambda tail: self.times(tail).taken(places),
             rows=self.rows[places],
+            pools=self.pools[places],
             known={},
         )
 
@@ -169,8 +172,7 @@ class ChosenWorkers:
         mean = times.mean(service)
         scv = np.maximum(times.mean(service * service) / (mean * mean) - 1.0, 0.0)
         busy = arriving * mean
-        found = routing.pool_wait(*self.traffic.router, busy, mean, self.traffic.arrival_scv_ratio, scv)
-        wait, waits = found.mean_s, found.probability_fraction
+        waits, wait = self._wait(busy, mean, scv)
         steps = self._steps(light, arriving)
         stepping = np.maximum(steps.time_fraction, np.minimum(busy, 1.0))
         rest_s = stepping * steps.met_s / 2.0
@@ -189,8 +191,8 @@ class ChosenWorkers:
     ) -> FloatArray:
         """TTFT of the worker's requests; up to the end of prefill without ``room``.
 
-        With it, each prompt's hand-over on the slower side and the start of the decode side are added
-        before the quantile is taken: long prompts wait and are handed over longer.
+        With it, each prompt's KV transfer on the slower side and the start of the decode side are added
+        before the quantile is taken: long prompts wait and take longer to transfer.
         """
         tail = tail_of(statistic)
         times, extra = self.times(tail), self.extra_ratio
@@ -199,7 +201,7 @@ class ChosenWorkers:
         fixed = extra * (self.overhead_s + own + further)
         if room is not None:
             sent = self.links.times_s(times.tokens, rate_rps)
-            fixed = fixed + np.maximum(sent, room.hand_over_s[tail][:, None]) + room.start_s[statistic]
+            fixed = fixed + np.maximum(sent, room.kv_transfer_s[tail][:, None]) + room.start_s[statistic]
         if statistic not in PERCENTILE:
             return times.mean(fixed) + extra * queue.wait_mean_s
         probability, scale = PERCENTILE[statistic], extra * queue.wait_scale_s
@@ -217,6 +219,31 @@ class ChosenWorkers:
         handed = waiting.number_quantile(rate_rps * finite, self.policy.slot_z_score, 1.0)
         held = self.servers * (1.0 + per_step) + handed
         return np.where(np.isfinite(handed_s), held, np.inf)
+
+    def _wait(
+        self, busy: FloatArray, service_s: FloatArray, scv_ratio: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Share of prompts that wait for others, and the mean wait."""
+        waits, wait_s, policy = np.empty_like(busy), np.empty_like(busy), self.traffic.routing.policy
+        arrivals = self.traffic.arrival_scv_ratio
+        for replicas, mine in self._by_pool:
+            given = busy[mine], service_s[mine], arrivals, scv_ratio[mine]
+            found = routing.pool_wait(policy, replicas, *given)
+            waits[mine], wait_s[mine] = found.probability_fraction, found.mean_s
+        return waits, wait_s
+
+    @cached_property
+    def _by_pool(self) -> list[tuple[int, IntArray]]:
+        """Replicas of a pool, and the places of the workers in such pools."""
+        return [(int(size), np.flatnonzero(self.pools == size)) for size in np.unique(self.pools)]
+
+    @cached_property
+    def _arrivals_scv_ratio(self) -> FloatArray:
+        """Of the gaps between arrivals at a worker."""
+        found, policy = np.empty(self.pools.shape), self.traffic.routing.policy
+        for replicas, mine in self._by_pool:
+            found[mine] = routing.replica_scv_ratio(policy, replicas, self.traffic.arrival_scv_ratio)
+        return found
 
     @cached_property
     def _alone_s(self) -> FloatArray:
@@ -248,8 +275,7 @@ class ChosenWorkers:
             alone = np.exp(-arriving_rps * step_s)
             grown_s = (lone_s - tokens_s + alone * tokens_s) / (1.0 - growth)
             step_s = np.minimum(np.maximum(grown_s, lone_s), full_s)
-        own = routing.replica_scv_ratio(*self.traffic.router, self.traffic.arrival_scv_ratio)
-        both = own + self.traffic.prefill_scv_ratio
+        both = self._arrivals_scv_ratio + self.traffic.prefill_scv_ratio
         variance = growth * step_s * tokens_s * both / (1.0 - growth * growth)
         met_s = np.minimum(step_s + variance / step_s, full_s)
         alone = np.exp(-arriving_rps * step_s)

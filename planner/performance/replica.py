@@ -31,14 +31,14 @@ def replicas(
     specs: StepSpecs,
     traffic: Traffic,
     margin_z_score: float = 0.0,
-    apart: bool = False,
+    disaggregated: bool = False,
 ) -> Replicas:
     """What the load model needs of every configuration.
 
     ``margin_z_score``: see `LoadPolicy`; the margin follows what is known of each configuration at these
-    lengths, and ``apart`` from workers of the other phase.
+    lengths, and ``disaggregated`` from workers of the other phase.
     """
-    own = row_factors(configurations, margin_z_score, load_point(traffic, apart=apart))
+    own = row_factors(configurations, margin_z_score, load_point(traffic, disaggregated=disaggregated))
     drafts = drafts_of(configurations)
     return Replicas(
         step_s=partial(_step_s, specs, own, drafts),
@@ -75,9 +75,9 @@ def _step_s(
     return step_s if own.beyond is None else own.beyond.factor(rows, decode_sequences) * step_s
 
 
-def load_point(traffic: Traffic, batch: float = 1.0, apart: bool = False) -> LoadPoint:
+def load_point(traffic: Traffic, batch: float = 1.0, disaggregated: bool = False) -> LoadPoint:
     """A load on one replica as the spread of its predictions sees it: mean lengths."""
-    return LoadPoint(batch, traffic.input_mean_tokens + traffic.output_mean_tokens, apart)
+    return LoadPoint(batch, traffic.input_mean_tokens + traffic.output_mean_tokens, disaggregated)
 
 
 def specifications(configurations: Sequence[Configuration]) -> StepSpecs:

@@ -92,9 +92,9 @@ class RowLoads:
     prefill_batched_tokens: FloatArray
     """Prompt tokens that one attention rank of a prefill worker takes into a step."""
     decode_workers: FloatArray
-    hand_over_bytes_per_s: FloatArray
+    kv_transfer_bytes_per_s: FloatArray
     """Of one GPU of a prefill worker, what its engine hides counted as faster."""
-    hand_over_latency_s: FloatArray
+    kv_transfer_latency_s: FloatArray
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -139,14 +139,14 @@ def row_loads(services: Sequence[Service]) -> RowLoads:
             [0.0 if side is None else float(side.item.batched_tokens) for side in sides]
         ),
         decode_workers=numbers([1.0 if side is None else float(side.decode_workers) for side in sides]),
-        hand_over_bytes_per_s=numbers([math.inf if side is None else _shown_rate(side) for side in sides]),
-        hand_over_latency_s=numbers([0.0 if side is None else side.link_latency_s for side in sides]),
+        kv_transfer_bytes_per_s=numbers([math.inf if side is None else _shown_rate(side) for side in sides]),
+        kv_transfer_latency_s=numbers([0.0 if side is None else side.link_latency_s for side in sides]),
     )
 
 
 def _shown_rate(side: PrefillSide) -> float:
     """Bytes per second as a client sees them: what hides behind the prompt itself takes no time."""
-    engine = side.item.engine.hand_over
+    engine = side.item.engine.kv_transfer
     shown = 1.0 - (float(engine.hidden) if engine else 0.0)
     return side.link_bytes_per_s / shown if shown > 0.0 else math.inf
 

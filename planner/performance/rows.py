@@ -15,7 +15,7 @@ from planner.performance.closed_loop import ClosedLoop, closed_loop, clumping_fr
 from planner.performance.row_constants import RowConstants
 from planner.performance.row_loads import RowLoads
 from planner.performance.two_stations import two_stations
-from planner.physics import hand_over
+from planner.physics import kv_transfer
 from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.service_load import REQUESTS_PER_CLIENT
@@ -247,18 +247,18 @@ def _two_stations(group: _Group) -> Numbers:
         full_s * group.constants.split_prefill_factor,
         held,
     )
-    ttft_s = group.constants.split_overhead_s + loop.wait_s + _hand_over_s(group, prefill)
+    ttft_s = group.constants.split_overhead_s + loop.wait_s + _kv_transfer_s(group, prefill)
     rate, tpot_s = loop.rate_rps * group.output_tokens, loop.think_s / group.output_tokens
     fixed_s = np.full(rate.shape, group.constants.split_overhead_s)
     return _numbers(rate, ttft_s, tpot_s, decoding=loop.rate_rps * loop.think_s / workers, fixed_s=fixed_s)
 
 
-def _hand_over_s(group: _Group, prefill: IntArray) -> FloatArray:
+def _kv_transfer_s(group: _Group, prefill: IntArray) -> FloatArray:
     """The cache of a prompt on its way to a decode worker; a rank sends one at a time."""
     sent = sequence_bytes(group.specs, prefill, group.input_tokens)
-    rate = group.loads.hand_over_bytes_per_s[group.rows]
-    latency_s = group.loads.hand_over_latency_s[group.rows]
-    return np.asarray(hand_over.hand_over_s(sent, rate, latency_s, 0.0, 0.0))
+    rate = group.loads.kv_transfer_bytes_per_s[group.rows]
+    latency_s = group.loads.kv_transfer_latency_s[group.rows]
+    return np.asarray(kv_transfer.kv_transfer_s(sent, rate, latency_s, 0.0, 0.0))
 
 
 def _prefill_step_s(group: _Group, prefill: IntArray, prompts: Floats) -> FloatArray:

@@ -25,7 +25,7 @@ class Worker:
     """Tokens that the cache holds."""
     reserves_answer: bool
     """A request takes the place of its whole answer when it is admitted; else answers grow into the cache."""
-    prompts_apart: bool
+    prefill_only_steps: bool
     """Prompts run in steps of their own, and decoding waits."""
     caches: bool
     """Prefixes are found again."""
@@ -132,7 +132,7 @@ class RunReplica:
         over: list[int] = []
         if self.steps:
             self._decoded(self.steps, now_s)
-        elif n and not self.worker.prompts_apart:
+        elif n and not self.worker.prefill_only_steps:
             self._decoded(1, now_s)
         elif n:
             self.delay_s += now_s - self.begins_s
@@ -224,7 +224,7 @@ class RunReplica:
 
     def _chunks(self) -> list[tuple[int, int]]:
         budget = self.worker.batched_tokens
-        if not self.worker.prompts_apart:
+        if not self.worker.prefill_only_steps:
             budget = max(budget - len(self.ends), 1)
         chunks = []
         for index in self.prefilling:
@@ -241,7 +241,7 @@ class RunReplica:
         for index, take in self.chunks:
             tokens += take
             seen += take * (self.requests.prompt[index] - self.left[index] + take / 2.0)
-        n = 0 if self.worker.prompts_apart else len(self.ends)
+        n = 0 if self.worker.prefill_only_steps else len(self.ends)
         table = self.worker.table
         decode_s = table.decode_s(n, self.held) if n else 0.0
         return decode_s + table.prompts_s(n, tokens, seen / tokens)

@@ -41,7 +41,7 @@ PAUSE_S = 1e7
 START = 0.4
 """Share of it that counts as its start."""
 LARGEST_BATCH = 4_096
-LEGACY_PROMPTS_APART = "vllm-legacy"
+LEGACY_PREFILL_ONLY_STEPS = "vllm-legacy"
 """The scheduler that ran prompts in steps of their own."""
 
 
@@ -152,7 +152,7 @@ def _worker(service: Service, fitting: float) -> Worker:
         running=max(running, 1),
         kv_tokens=_kv_tokens(service, held, fitting),
         reserves_answer=service.held_answer_fraction >= 1.0,
-        prompts_apart=not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART,
+        prefill_only_steps=not limits.chunked_prefill or item.engine.id == LEGACY_PREFILL_ONLY_STEPS,
         caches=service.repeats is not None,
     )
 

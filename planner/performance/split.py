@@ -1,4 +1,4 @@
-"""Serving prompts and answers apart: both sides at every division of the limits that may be of use."""
+"""Disaggregated serving: both sides at every division of the limits that may be of use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEW = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Everything that the solver may choose from to serve prompts and answers apart."""
+    """Everything that the solver may choose from to serve prefill and decode disaggregated."""
 
     sides: tuple[SideEvaluation, ...]
     pairs: Mapping[int, Pair]
@@ -47,7 +47,7 @@ def evaluate_split(
     hopeless: list[SideEvaluation] = []
     pairs: dict[int, Pair] = {}
     for local_tokens in _local_tokens(given) if local_prefill else (0,):
-        pair = pairs[local_tokens] = Pair(given, prefill, decode, local_tokens)
+        pair = pairs[local_tokens] = Pair(given, prefill, decode, local_tokens, pairs.get(0))
         for division in pair.divisions():
             answers = pair.decode_side(division)
             if (answers.evaluation.capacities.max_batch > 0).any():
@@ -58,7 +58,7 @@ def evaluate_split(
 
 
 def _local_tokens(given: Conditions) -> tuple[int, ...]:
-    """No prompt, and those that are short by judgement, where there are some and not only such."""
+    """No prompt, and those that are short by judgment, where there are some and not only such."""
     short = int(given.policy.local_prefill_tokens)
     share = float(given.traffic.input_weight[given.traffic.input_tokens <= short].sum())
     return (0, short) if _FEW < share < 1.0 - _FEW else (0,)

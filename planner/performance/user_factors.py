@@ -156,7 +156,7 @@ def row_factors(
     Args:
         configurations: in the order of the rows.
         margin_z_score: see `LoadPolicy`.
-        load: lengths and whether prefill is apart; its batch counts for nothing.
+        load: lengths and whether prefill is disaggregated; its batch counts for nothing.
     """
     load = replace(load, batch=1.0)
     table = np.ones((6, len(configurations)))

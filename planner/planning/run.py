@@ -17,6 +17,7 @@ class Run:
     """How to run: limits of the search, and whom to tell."""
 
     time_limit_s: float | None = None
+    """Wall time; a run that has it may end elsewhere on another machine, or on a busy one."""
     seed: int = 0
     workers: int = 1
     progress: Callable[[str], None] | None = None
@@ -26,6 +27,8 @@ class Run:
     today."""
     details: bool = False
     """Also tell what takes more searches than the plan itself: every pair of formats."""
+    work_s: float | None = None
+    """Counted work of a search at most, where there is no time limit: the same in every run."""
     spent_s: dict[str, float] = field(default_factory=dict)
     begun_s: float = field(default_factory=lambda: time.monotonic())
     """On the clock of `time.monotonic`."""

@@ -29,7 +29,7 @@ class Admission(Holdings):
         """Those in slots, the one used longest ago first."""
         self.adapter_loads = 0
         self.starts_answers = False
-        """The first token of what is handed over comes from here."""
+        """The first token of what is transferred comes from here."""
         self.now_s = 0.0
 
     def _admit(self) -> None:

@@ -47,11 +47,11 @@ class PoolPlan:
     start_s: float = 600.0
     """From an empty server to the first request."""
     link_s_per_token: float = 0.0
-    """Of a hand-over on the links of one of its replicas, per token of the prompt …"""
+    """Of a KV transfer on the links of one of its replicas, per token of the prompt …"""
     link_s: float = 0.0
     """… and before its first byte."""
     links: int = 1
-    """Hand-overs that its links carry side by side: one an attention rank."""
+    """KV transfers that its links carry side by side: one an attention rank."""
     turns: tuple[Turn, ...] = ()
     """Changes by schedule, in the order of time: what is more begins to start `start_s` ahead, what is less
     takes no request from then on and ends what it has."""

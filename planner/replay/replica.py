@@ -119,7 +119,7 @@ class Replica(Admission):
         if self.prefilling:
             if self.ends:
                 # Apart, nothing grows in the step; but a prompt that ended has a token more than its room.
-                self.fitting(0 if self.worker.prompts_apart else 1)
+                self.fitting(0 if self.worker.prefill_only_steps else 1)
             self._begin_prompts(now_s)
         if not self.chunks:
             if self.ends:
@@ -129,7 +129,7 @@ class Replica(Admission):
                 self.steps, self.until_s = 0, IDLE
         if self.stall_s and self.until_s != IDLE:
             self._wait_for_link()
-        if self.joined and self.ends and (not self.chunks or not self.worker.prompts_apart):
+        if self.joined and self.ends and (not self.chunks or not self.worker.prefill_only_steps):
             first_s = self.begins_s + self._decode_s(1) if self.steps else self.until_s
             for index in self.joined:
                 self._first_of_handed(index, first_s)
@@ -150,7 +150,7 @@ class Replica(Admission):
         """A step with chunks of prompts, in the order in which they were admitted."""
         worker, left, n = self.worker, self.left, len(self.ends)
         budget = worker.batched_tokens
-        if worker.prompts_apart:
+        if worker.prefill_only_steps:
             n = 0
         else:
             budget = max(budget - n * worker.verified_tokens, 1)
@@ -199,7 +199,7 @@ class Replica(Admission):
         if n:
             if self.steps:
                 self._decoded(self.steps, now_s)
-            elif not worker.prompts_apart:
+            elif not worker.prefill_only_steps:
                 self._decoded(1, now_s)
             else:
                 self.delay_s += now_s - self.begins_s

@@ -27,7 +27,7 @@ class ServicePlan:
     starts_answers: bool = False
     """The first token comes from the decode side."""
     hidden_fraction: float = 0.0
-    """Of a hand-over, what the computation of its prompt hides."""
+    """Of a KV transfer, what the computation of its prompt hides."""
 
     @property
     def front(self) -> tuple[PoolPlan, ...]:

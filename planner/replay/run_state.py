@@ -23,7 +23,7 @@ class RunState:
     """… nor after that."""
     parts: int = 1
     """Equal parts of the period whose gaps are counted apart."""
-    apart: bool = False
+    disaggregated: bool = False
     """Prompts are computed here and answers there."""
     first_s: array[float] = field(init=False)
     last_s: array[float] = field(init=False)
@@ -46,7 +46,7 @@ class RunState:
         count = len(self.requests)
         self.computed = array("i", self.requests.computed)
         self.first_s, self.last_s = array("d", [NOT_YET]) * count, array("d", [NOT_YET]) * count
-        self.sent_s = array("d", [NOT_YET]) * (count if self.apart else 0)
+        self.sent_s = array("d", [NOT_YET]) * (count if self.disaggregated else 0)
         self.handed = bytearray(count)
         self.gaps_by_part = [Gaps() for _ in range(self.parts)]
 

@@ -1,7 +1,7 @@
 """One workload on its pools, from the first request to the last: the order of events.
 
 Together: a router sends each request to a replica, which computes the prompt and writes the answer. Apart: a
-prefill replica computes the prompt, its KV cache goes over the links of both sides, one hand-over after the
+prefill replica computes the prompt, its KV cache goes over the links of both sides, one KV transfer after the
 other, and a decode replica writes the answer.
 """
 
@@ -33,7 +33,7 @@ class RunResult:
     places: array[int]
     """The front pool of each request, by its number; -1: refused."""
     receivers: array[int]
-    """The decode pool of each, where prompts are computed apart."""
+    """The decode pool of each, where prefill is disaggregated."""
     lost: int = 0
     """Requests that were sent again because their replica failed."""
     ended_s: float = 0.0
@@ -55,9 +55,9 @@ class _Run(ReplicasOverTime):
     def __init__(self, plan: RunPlan, progress: Callable[[float], None] | None) -> None:
         self.progress = progress
         service, self.random = plan.service, Random(plan.seed)
-        apart = bool(service.prefill)
-        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts, apart)
-        self.front = [Pool(one, self.state, self.random, only_prompts=apart) for one in service.front]
+        disaggregated = bool(service.prefill)
+        self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts, disaggregated)
+        self.front = [Pool(one, self.state, self.random, only_prompts=disaggregated) for one in service.front]
         self.back = [
             Pool(one, self.state, self.random, starts_answers=service.starts_answers)
             for one in service.decode
@@ -65,7 +65,7 @@ class _Run(ReplicasOverTime):
         super().__init__([*self.front, *self.back], plan)
         count = len(plan.requests)
         nowhere = array("h", [-1])
-        self.places, self.receivers = nowhere * count, nowhere * (count if apart else 0)
+        self.places, self.receivers = nowhere * count, nowhere * (count if disaggregated else 0)
         self.credit: dict[int, list[float]] = {}
 
     def result(self) -> RunResult:
@@ -171,9 +171,9 @@ class _Run(ReplicasOverTime):
             pool.loads[place] -= len(over)
         if self.back and number < len(self.front):
             for index in over:
-                self._hand_over(number, place, index, now)
+                self._kv_transfer(number, place, index, now)
 
-    def _hand_over(self, number: int, place: int, index: int, now: float) -> None:
+    def _kv_transfer(self, number: int, place: int, index: int, now: float) -> None:
         """The KV of a prompt goes to a decode replica, over the links of both."""
         state, requests, service = self.state, self.plan.requests, self.plan.service
         if state.sent_s[index] != state.sent_s[index]:

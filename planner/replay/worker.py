@@ -42,7 +42,7 @@ class Worker:
     kv: KvRoom = ENDLESS
     reserves_answer: bool = False
     """A request takes the room of its whole answer when it is admitted; else answers grow into the cache."""
-    prompts_apart: bool = False
+    prefill_only_steps: bool = False
     """Prompts run in steps of their own, and decoding waits; else they share steps with it."""
     whole_batches: bool = False
     """A batch is computed to its longest answer before the next one starts."""

@@ -6,7 +6,15 @@ import math
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from planner import units
@@ -28,6 +36,11 @@ class Noun(BaseModel):
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
         """JSON Schema with the meaning of every field."""
         return super().model_json_schema(*args, **({"schema_generator": DescribedJsonSchema} | options))
+
+
+def earlier(name: str, old: str) -> AliasChoices:
+    """Of a field: read by its name, or by the one that plans of earlier versions hold."""
+    return AliasChoices(name, old)
 
 
 def refused(found: str, expected: str, at: tuple[str | int, ...] = ()) -> PydanticCustomError:

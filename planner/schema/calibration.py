@@ -1,4 +1,4 @@
-"""Numbers of the performance model and of judgement: values with bounds and sources."""
+"""Numbers of the performance model and of judgment: values with bounds and sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Parameter(Noun):
     meaning: str
     source: Source
     prior: float | None = None
-    """What is expected without the fit, from microbenchmarks or judgement."""
+    """What is expected without the fit, from microbenchmarks or judgment."""
     prior_log_sigma: Annotated[float, Field(gt=0)] | None = None
     """How far the logarithm may stray from the prior's; absent where the number is not fitted."""
     tied_to: str | None = None
@@ -238,8 +238,8 @@ class Calibration(CatalogEntry):
         return family in self.known.get(architecture, ())
 
 
-class Judgement(CatalogEntry):
-    """Numbers of judgement that planning uses; not fitted."""
+class Judgment(CatalogEntry):
+    """Numbers of judgment that planning uses; not fitted."""
 
-    kind: Literal["judgement"] = "judgement"
+    kind: Literal["judgment"] = "judgment"
     parameters: dict[str, Parameter]

@@ -14,7 +14,7 @@ from planner.schema.catalog import (
     CatalogEntry,
     DayShape,
     Engine,
-    Judgement,
+    Judgment,
     Model,
     Network,
     NumberFormat,
@@ -38,7 +38,7 @@ FOLDERS: Mapping[str, type[CatalogEntry]] = {
     "workloads": Archetype,
     "shapes": DayShape,
     "calibration": Calibration,
-    "judgement": Judgement,
+    "judgment": Judgment,
     "claims": ClaimList,
     "user_factors": UserFactors,
 }

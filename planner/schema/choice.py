@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Literal
 
 Role = Literal["serve", "prefill", "decode"]
-Way = Literal["aggregated", "disaggregated"]
+ServingMode = Literal["aggregated", "disaggregated"]
 """How a workload is served: by ``serve`` replicas, or by ``prefill`` and ``decode`` replicas."""
 Purchase = Literal["gpu", "unit", "option"]
 Objective = Literal["cost", "gpus", "power"]
@@ -45,9 +45,9 @@ class Option:
     units_per_replica: int | None = None
     """Whole servers that one replica takes; None: packed into servers when it fits, else rounded up."""
     ttft_s: Fraction | None = None
-    """Time to first token up to the hand-over; prefill options of a `Coupling`."""
+    """Time to first token up to the KV transfer; prefill options of a `Coupling`."""
     transfer_s: Fraction | None = None
-    """Hand-over of the KV cache; options of a `Coupling`."""
+    """Transfer of the KV cache; options of a `Coupling`."""
     kv: str | None = None
     """KV format; prefill and decode options in use must agree where both state it."""
     replicas_from: int = 1
@@ -132,8 +132,8 @@ class PoolDemand:
         return (self.workload, self.role)
 
     @property
-    def way(self) -> Way:
-        """The way of serving that this demand belongs to."""
+    def mode(self) -> ServingMode:
+        """The serving mode that this demand belongs to."""
         return "aggregated" if self.role == "serve" else "disaggregated"
 
 
@@ -168,7 +168,7 @@ class ChoiceProblem:
     """Everything the solver reads.
 
     A workload that states demands for ``serve`` and for ``prefill`` and ``decode`` is served in exactly one
-    of the two ways; the demands of the other way carry nothing.
+    of the two modes; the demands of the other mode carry nothing.
     """
 
     options: tuple[Option, ...]
@@ -227,8 +227,8 @@ class Choice:
     counts in floats."""
     ties_settled: bool = True
     """False: the search among plans of equal value was not asked for, or a limit ended it."""
-    ways: dict[str, Way] = field(default_factory=dict)
-    """The way of serving by workload."""
+    modes: dict[str, ServingMode] = field(default_factory=dict)
+    """The serving mode by workload."""
     taken: dict[str, Fraction] | None = None
     """What it takes of limits, by id, where that is more than counts tell (a fleet over several periods): it
     stays feasible when all of them shrink to that. None: as GPUs and cost tell."""

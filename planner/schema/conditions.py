@@ -25,7 +25,7 @@ OPERATORS: Mapping[MetricKind, tuple[Operator, ...]] = {
     "name": ("==", "!=", "in", "not-in"),
 }
 BARE_NUMBERS = (0, 1)
-"""None, and one alone (or all, of a share): no judgement. Other numbers are thresholds with sources."""
+"""None, and one alone (or all, of a share): no judgment. Other numbers are thresholds with sources."""
 
 
 class Reference(Noun):
@@ -36,7 +36,7 @@ class Reference(Noun):
 
 
 class Threshold(Noun):
-    """A number from judgement, with its origin."""
+    """A number from judgment, with its origin."""
 
     value: Annotated[Exact, Field(gt=0)]
     meaning: Annotated[str, Field(min_length=1)]

@@ -133,11 +133,11 @@ class EngineSupport(Noun):
         return form not in self.only_on or architecture in self.only_on[form]
 
 
-class EngineHandOver(Noun):
+class EngineKvTransfer(Noun):
     """How an engine hands KV caches from prefill workers to decode workers."""
 
     hidden: Share
-    """Share of a hand-over that overlaps with the computation of the same prompt (layer by layer)."""
+    """Share of a KV transfer that overlaps with the computation of the same prompt (layer by layer)."""
     vendors: tuple[Literal["NVIDIA", "AMD", "Intel", "Google"], ...]
     """Both sides are of the same one of these."""
     prefill_stages: bool
@@ -191,8 +191,8 @@ class Engine(CatalogEntry):
     supports: EngineSupport
     prefix_cache: EnginePrefixCache | None = None
     """None: whole blocks by their hashes, which finds least."""
-    hand_over: EngineHandOver | None = None
-    """None: prompts and answers cannot be served apart."""
+    kv_transfer: EngineKvTransfer | None = None
+    """None: prompts and answers cannot be served disaggregated."""
     startup: EngineStartup
     generations: tuple[EngineGeneration, ...] = ()
     """Before the present one, oldest first."""

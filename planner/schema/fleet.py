@@ -20,10 +20,10 @@ from planner.schema.choice import (
     Pool,
     PoolDemand,
     Role,
+    ServingMode,
     Share,
     Spares,
     Status,
-    Way,
 )
 from planner.schema.limit_rows import DayRow, LimitRow
 from planner.schema.supply_lines import RENTED
@@ -62,7 +62,7 @@ class FleetDemand:
     spares: Spares = NO_SPARES
     """``zones``, ``providers``: any n of them may be lost, with every replica that stands there."""
     mix: bool = True
-    """False: one option, the same in all periods; its workload is served in one way all day."""
+    """False: one option, the same in all periods; its workload is served in one mode all day."""
     sites: tuple[Site, ...] | None = None
     """Residency: sites that may be used; None: all."""
     deferrable: Deferrable | None = None
@@ -73,8 +73,8 @@ class FleetDemand:
         return (self.workload, self.role)
 
     @property
-    def way(self) -> Way:
-        """The way of serving that this demand belongs to."""
+    def mode(self) -> ServingMode:
+        """The serving mode that this demand belongs to."""
         return "aggregated" if self.role == "serve" else "disaggregated"
 
     def in_period(self, period: int) -> PoolDemand:
@@ -188,7 +188,7 @@ class FleetProblem:
         return {d.pool: None if d.sites is None else set(d.sites) for d in self.demands}
 
     def one_layout(self, workload: str) -> bool:
-        """Several periods, and one way of serving for all of them, with pools that do not change options."""
+        """Several periods, and one serving mode for all of them, with pools that do not change options."""
         return self.periods > 1 and any(not d.mix for d in self.demands if d.workload == workload)
 
     @cached_property
@@ -221,6 +221,8 @@ class FleetProblem:
     @cached_property
     def pays_starts(self) -> frozenset[str]:
         """Workloads with replicas whose start is paid."""
+        if self.periods == 1:
+            return frozenset()
         return frozenset(
             option.workload
             for option in self.options
@@ -300,5 +302,7 @@ class FleetChoice:
     trace: tuple[Progress, ...] = ()
     interrupted: bool = False
     """The user ended the search."""
+    timed: bool = False
+    """The user's time limit ended the search: another run may give another plan."""
     trouble: tuple[str, ...] = ()
     """What went wrong with processes of a search that did not end in a proof, in words."""

@@ -152,7 +152,7 @@ class Scenario(Noun):
     workload: str = ""
     """The workload hit hardest; empty where all is carried."""
     late: tuple[str, ...] = ()
-    """Workloads whose first token comes later than its limit, prefill and decode being apart."""
+    """Workloads whose first token comes later than its limit, prefill and decode being disaggregated."""
     fixed_usd_per_hour: float
     """Of the fixed fleet, on average over the periods."""
     best_usd_per_hour: float | None

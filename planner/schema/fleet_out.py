@@ -14,7 +14,7 @@ class PoolWeight(Noun):
     """Id of the pool or the supplier."""
     share: float
     """Of the workload's requests: those of all pools where they come in (``serve`` and ``prefill``) sum to 1
-    for every bucket. ``decode``: of what is prefilled apart, which sums to 1 too."""
+    for every bucket. ``decode``: of what is prefilled disaggregated, which sums to 1 too."""
     weight: int
     """The same in thousandths, rounded so that weights whose shares sum to 1 sum to 1000."""
 
@@ -32,7 +32,7 @@ class WorkloadRoutes(Noun):
 
     workload: str
     role: Literal["serve", "prefill", "decode"]
-    """``prefill`` and ``decode`` each see every request that is served apart."""
+    """``prefill`` and ``decode`` each see every request that is served disaggregated."""
     buckets: tuple[BucketRoutes, ...]
 
 

@@ -39,7 +39,7 @@ class ObservedFirstToken(Noun):
     ttft_prefill_ratio: Ratio | None = None
     """Share of the mean time to first token in prefill."""
     ttft_kv_transfer_ratio: Ratio | None = None
-    """Share of the mean time to first token for the hand-over of the KV cache."""
+    """Share of the mean time to first token for the transfer of the KV cache."""
     ttft_rest_ratio: Ratio | None = None
     """Share of the mean time to first token in neither: front end, tokenizer, network, router."""
     waiting_for_capacity: NotNegative | None = None

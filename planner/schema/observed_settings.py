@@ -23,7 +23,7 @@ class ObservedSettings(Noun):
     """Copies of the attention within a replica."""
     servers_per_replica: Positive | None = None
     max_batched_tokens: Positive | None = None
-    """Token budget of one step: of a chunk of prompts, or of prompts and answers together."""
+    """Token budget of one step: of a chunk of prompts, or of prefill and decode together."""
     context_limit_tokens: Positive | None = None
     """Longest prompt and answer of one request that the engine takes."""
     kv_cache_tokens: Positive | None = None

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from planner.schema.answer import Answer
-from planner.schema.apart import ModeChoice, PrefillDecodeStep
 from planner.schema.base import Noun
 from planner.schema.capacity import Capacity
 from planner.schema.checkpoint_taken import CheckpointTaken
@@ -28,6 +27,7 @@ from planner.schema.fleet_plan import (
     UtilizationTrap,
 )
 from planner.schema.limits_told import ConstraintState, Price, Relaxation, Removal
+from planner.schema.mode_choice import ModeChoice, PrefillDecodeStep
 from planner.schema.pool import Pool
 from planner.schema.replay import Proof
 from planner.schema.reuse_state import SessionsTaken
@@ -186,7 +186,7 @@ class Plan(Answer):
     pd_steps: tuple[PrefillDecodeStep, ...] = ()
     """What one step of the ratio to either side would cost."""
     mode_choice: tuple[ModeChoice, ...] = ()
-    """Aggregated or disaggregated, of each workload that was searched in both ways."""
+    """Aggregated or disaggregated, of each workload that was searched in both modes."""
     pools: tuple[Pool, ...] = ()
     routing: tuple[Route, ...] = ()
     traces: tuple[TraceTaken, ...] = ()

@@ -1,26 +1,26 @@
-"""Judgement that planning uses, read from the catalog."""
+"""Judgment that planning uses, read from the catalog."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Self
 
-from planner.schema.catalog import Judgement
+from planner.schema.catalog import Judgment
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """One field a parameter of an entry of ``catalog/judgement``."""
+    """One field a parameter of an entry of ``catalog/judgment``."""
 
     @classmethod
-    def of(cls, judgement: Judgement) -> Self:
+    def of(cls, judgment: Judgment) -> Self:
         """The values of an entry; a parameter that it lacks is a `KeyError`."""
-        return cls(**{name: judgement.parameters[name].value for name in cls.__dataclass_fields__})
+        return cls(**{name: judgment.parameters[name].value for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
 class Policy(_Judged):
-    """See the meanings in ``catalog/judgement/planning.yaml``; one field a parameter there."""
+    """See the meanings in ``catalog/judgment/planning.yaml``; one field a parameter there."""
 
     longest_request_fraction: float
     kv_overflow_fraction: float
@@ -38,7 +38,7 @@ class Policy(_Judged):
 
 @dataclass(frozen=True)
 class Alarms(_Judged):
-    """Where a running fleet departs from its plan; ``catalog/judgement/monitoring.yaml``."""
+    """Where a running fleet departs from its plan; ``catalog/judgment/monitoring.yaml``."""
 
     ttft_excess_fraction: float
     utilization_drop_fraction: float
@@ -55,7 +55,7 @@ class Alarms(_Judged):
 
 @dataclass(frozen=True)
 class RulesOfThumb(_Judged):
-    """Rules of thumb of the sizing order; ``catalog/judgement/sizing.yaml``."""
+    """Rules of thumb of the sizing order; ``catalog/judgment/sizing.yaml``."""
 
     routing_gpus: float
     activation_fraction: float
@@ -68,7 +68,7 @@ class RulesOfThumb(_Judged):
 
 @dataclass(frozen=True)
 class ServingOptions(_Judged):
-    """Speculative decoding and experts over servers; ``catalog/judgement/serving-options.yaml``."""
+    """Speculative decoding and experts over servers; ``catalog/judgment/serving-options.yaml``."""
 
     draft_pass_overhead_s: float
     ngram_sequence_overhead_s: float
@@ -81,6 +81,6 @@ class ServingOptions(_Judged):
 
 @dataclass(frozen=True)
 class People(_Judged):
-    """What people do between two requests; ``catalog/judgement/people.yaml``."""
+    """What people do between two requests; ``catalog/judgment/people.yaml``."""
 
     think_time_s: float

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from planner.schema.base import Noun
+from pydantic import Field
+
+from planner.schema.base import Noun, earlier
 from planner.schema.efficiency import Efficiency
 from planner.schema.reuse_state import PoolReuse
 from planner.schema.routing import RoutingPolicy
@@ -120,7 +122,7 @@ class Pool(Noun):
     e2e_s: Statistic = {}
     e2e_is_upper_bound: bool = False
     """True where the percentiles of E2E are sums of percentiles."""
-    hand_over_s: Statistic = {}
+    kv_transfer_s: Statistic = Field({}, validation_alias=earlier("kv_transfer_s", "hand_over_s"))
     """Prefill pools: from the end of prefill to the first token of the decode side, with the slowest pool."""
     link_load: float | None = None
     """Prefill pools: share of the busiest link between both sides that KV caches take."""

@@ -1,4 +1,4 @@
-"""Planning rules: judgement about candidates as data, over declared attributes only."""
+"""Planning rules: judgment about candidates as data, over declared attributes only."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "adapters": Attribute("number", "LoRA adapters in use at once"),
     "adapters_supported": Attribute("flag", "the engine serves LoRA adapters"),
-    "role": Attribute("name", "serve, or prefill and decode where prompts and answers are served apart"),
-    "hand_over_supported": Attribute("flag", "the engine hands KV caches between workers of this layout"),
+    "role": Attribute("name", "serve, or prefill and decode where serving is disaggregated"),
+    "kv_transfer_supported": Attribute("flag", "the engine hands KV caches between workers of this layout"),
     "is_moe": Attribute("flag", "the model has mixture-of-experts layers"),
     "architecture": Attribute("name", "architecture of the accelerator, such as hopper"),
     "engine": Attribute("name", "id of the serving engine"),
@@ -181,7 +181,7 @@ class RuleSource(Noun):
 
 
 class PlanningRule(Noun):
-    """A judgement about candidates.
+    """A judgment about candidates.
 
     It finds a candidate when ``when`` holds and ``require``, if there is one, does not. Then
     ``refuse`` takes the candidate out, ``prefer`` ranks it behind equals, and ``adjust`` changes

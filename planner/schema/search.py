@@ -16,7 +16,7 @@ class Search(Noun):
     """What the search may choose from; absent lists mean everything that can run."""
 
     modes: Annotated[tuple[Mode, ...], Field(min_length=1)] = ("aggregated", "disaggregated")
-    """Ways to serve: prompts and answers together, or apart; each workload takes the better one."""
+    """Serving modes: prefill and decode aggregated, or disaggregated; each workload takes the better one."""
     tp: tuple[Positive, ...] | None = None
     """Tensor-parallel degrees. Default: all that can run."""
     pp: tuple[Positive, ...] | None = None

@@ -11,7 +11,7 @@ from planner.schema.catalog_entry import Positive, Source
 
 Distance = Literal[
     "model", "family", "architecture", "gpu", "hardware", "engine", "format", "layout", "degree",
-    "batch", "context", "apart",
+    "batch", "context", "disaggregated",
 ]  # fmt: skip
 """Names of distances from measured ground, see `planner.performance.distance`."""
 Property = Literal["architecture", "engine", "format", "layout", "experts"]
@@ -31,8 +31,8 @@ class MeasuredGpu(Noun):
     """Dense 16-bit peak."""
 
 
-class MeasuredWay(Noun):
-    """One way to serve models of which the fit has rows; degrees and loads are the largest of them."""
+class MeasuredSetup(Noun):
+    """One serving mode models of which the fit has rows; degrees and loads are the largest of them."""
 
     gpu: str
     engine: str
@@ -54,7 +54,7 @@ class Measured(Noun):
     """What the rows of the fit measured, without the rows."""
 
     gpus: dict[str, MeasuredGpu]
-    ways: Annotated[tuple[MeasuredWay, ...], Field(min_length=1)]
+    setups: Annotated[tuple[MeasuredSetup, ...], Field(min_length=1)]
     source: Source
 
 

@@ -112,7 +112,7 @@ class PlaceLink(Noun):
     between: tuple[Text, Text]
     """Two regions or providers of the supply."""
     network: BytesPerSecond
-    """One way, for every GPU that hands over."""
+    """One way, for every GPU that sends KV."""
     latency: GapSeconds | None = None
     """One way between the two; default: that of the network between servers."""
 

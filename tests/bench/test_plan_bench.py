@@ -8,7 +8,7 @@ import pytest
 
 import planner
 from planner.app import plan as plan_case
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
 
@@ -28,9 +28,9 @@ def test_candidates_of_all_accelerators(benchmark):
     (path,) = PROBLEMS.glob("01-*.yaml")
     session = planner.load(path)
 
-    def posed():
-        return Study(session.catalog, session.rules, session.folder).pose(session.problem)
+    def formulation():
+        return Study(session.catalog, session.rules, session.folder).formulate(session.problem)
 
-    found = benchmark.pedantic(posed, rounds=3)
+    found = benchmark.pedantic(formulation, rounds=3)
     benchmark.extra_info["options"] = len(found.question.options)
     assert {option.role for option in found.question.options} == {"serve", "prefill", "decode"}

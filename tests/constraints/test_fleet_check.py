@@ -273,7 +273,7 @@ def test_pairs_and_ways():
     assert faults(split(), pair("all")) == []
     assert any("kv" in fault for fault in faults(split(kv="bf16"), pair("pre", "dec")))
     assert any("ttft:w" in fault for fault in faults(split(limit_s=2.5), pair("pre", "dec")))
-    assert any("two ways" in fault for fault in faults(split(), pair("pre", "dec", "all")))
+    assert any("two modes" in fault for fault in faults(split(), pair("pre", "dec", "all")))
     assert any("min_replicas: w/decode" in fault for fault in faults(split(), pair("pre")))
 
 
@@ -338,7 +338,7 @@ def test_windows_equal_a_largest_flow(seed):
 
 
 def test_one_layout_for_all_periods():
-    """Another option, or another way of serving, in another hour is a second layout."""
+    """Another option, or another serving mode, in another hour is a second layout."""
     question = problem()
     demands = tuple(replace(d, demand_rps=((F(1), F(1)),) * 2, mix=False) for d in question.demands)
     question = replace(question, demands=demands)
@@ -366,4 +366,4 @@ def test_one_way_of_serving_for_all_periods():
         return PeriodChoice({(name, HERE): 1 for name in names}, {"g/owned": 2}, served)
 
     assert faults(question, [hour("pre", "dec"), hour("pre", "dec")]) == []
-    assert faults(question, [hour("pre", "dec"), hour("all")]) == ["mix: w is served in two ways"]
+    assert faults(question, [hour("pre", "dec"), hour("all")]) == ["mix: w is served in two modes"]

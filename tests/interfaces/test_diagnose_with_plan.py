@@ -88,9 +88,9 @@ def test_chunks_even_out_the_gaps_and_delay_the_first_token(plans):
     before, after = action.effect.before, action.effect.after
     assert after.itl_p99_s < before.itl_p99_s
     assert after.ttft_p99_s > before.ttft_p99_s
-    apart, _ = priced(CHUNKS, plans["aggregated"], "disaggregation")
-    assert set(apart.effect.after.replicas) == {"prefill", "decode"}
-    assert apart.effect.after.itl_p99_s < after.itl_p99_s
+    disaggregated, _ = priced(CHUNKS, plans["aggregated"], "disaggregation")
+    assert set(disaggregated.effect.after.replicas) == {"prefill", "decode"}
+    assert disaggregated.effect.after.itl_p99_s < after.itl_p99_s
 
 
 def test_of_two_roles_the_limiting_one_gets_the_replica(plans):

@@ -36,8 +36,8 @@ def plan(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def apart(tmp_path_factory):
-    return _planned(tmp_path_factory.mktemp("apart"), "disaggregated")
+def disaggregated(tmp_path_factory):
+    return _planned(tmp_path_factory.mktemp("disaggregated"), "disaggregated")
 
 
 @pytest.fixture(autouse=True)
@@ -136,8 +136,8 @@ def test_a_spare_replica_keeps_the_limits_when_one_is_lost_at_the_peak(told, pla
     assert found["verdict"] == "holds"
 
 
-def test_prefill_and_decode_apart(told, apart):
-    found = _replayed(told, apart)
+def test_prefill_and_decode_disaggregated(told, disaggregated):
+    found = _replayed(told, disaggregated)
     assert set(found["pools"]) == {"chat/prefill/1", "chat/decode/1"}
     predicted = found["predicted"]["chat"]["ttft_s"]["p50"]
     assert found["workloads"]["chat"]["ttft_s"]["p50"] == pytest.approx(predicted, rel=0.5)
@@ -155,12 +155,12 @@ def test_batch_work_fills_what_requests_leave(told, plan, capsys):
     assert "Batch work in what requests leave" in capsys.readouterr().out
 
 
-def test_a_decode_replica_that_is_lost_sends_its_requests_back(apart, capsys):
+def test_a_decode_replica_that_is_lost_sends_its_requests_back(disaggregated, capsys):
     words = ("--seeds", "1", "--duration", "60", "--fail", "chat/decode/1@20s", "--no-change", "--json")
-    assert cli.run(["replay", apart, *words]) in (0, 1)
+    assert cli.run(["replay", disaggregated, *words]) in (0, 1)
     assert json.loads(capsys.readouterr().out)["workloads"]["chat"]["sent_again"] > 0
-    assert cli.run(["replay", apart, "--fill", "400/50"]) == 2
-    assert "prefill and decode apart" in capsys.readouterr().err
+    assert cli.run(["replay", disaggregated, "--fill", "400/50"]) == 2
+    assert "prefill and decode disaggregated" in capsys.readouterr().err
 
 
 def _azure(tmp_path, rows):

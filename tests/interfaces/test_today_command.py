@@ -167,7 +167,7 @@ spec:
 ---
 apiVersion: serving.kserve.io/v1alpha2
 kind: LLMInferenceService
-metadata: {name: apart}
+metadata: {name: disaggregated}
 spec:
   model: {uri: "hf://meta-llama/Llama-3.1-8B-Instruct"}
   replicas: 4
@@ -192,11 +192,11 @@ def test_manifests_of_every_kind(told, tmp_path):
     assert layout(pools["chat"]) == ("qwen3-32b", "vllm", 2, 1, 1, 1, 2, 3, "bf16")
     assert layout(pools["args"]) == ("llama-3.1-8b", "vllm", 1, 1, 1, 1, 1, 1, "bf16")
     assert layout(pools["large"]) == ("deepseek-v3", "vllm", 8, 2, 1, 1, 16, 2, "fp8")
-    assert layout(pools["apart"]) == ("llama-3.1-8b", "vllm", 2, 1, 1, 1, 2, 4, "bf16")
-    assert [pools[name]["role"] for name in ("apart", "apart-prefill")] == ["decode", "prefill"]
+    assert layout(pools["disaggregated"]) == ("llama-3.1-8b", "vllm", 2, 1, 1, 1, 2, 4, "bf16")
+    assert [pools[name]["role"] for name in ("disaggregated", "disaggregated-prefill")] == ["decode", "prefill"]
     gpus = {name: pool["gpu"] for name, pool in pools.items()}
     assert gpus["chat"] == gpus["large"] == "h100-80gb-sxm"
-    assert (gpus["args"], gpus["apart"]) == ("l4", "a100-80gb-sxm")
+    assert (gpus["args"], gpus["disaggregated"]) == ("l4", "a100-80gb-sxm")
     assert any("Deployment trainer: 8 GPUs for the image" in note for note in found["unread"])
     assert pools["chat"]["source"].endswith("all.yaml: Deployment chat")
 

@@ -182,13 +182,13 @@ def most(demand, options, full=None):
 
 
 def combinations(problem):
-    """One problem for each way of serving every workload, without the demands of the other way."""
+    """One problem for each serving mode every workload, without the demands of the other way."""
     names = list(dict.fromkeys(demand.workload for demand in problem.demands))
-    choices = [sorted({d.way for d in problem.demands if d.workload == name}) for name in names]
+    choices = [sorted({d.mode for d in problem.demands if d.workload == name}) for name in names]
     for combo in itertools.product(*choices):
-        ways = dict(zip(names, combo, strict=True))
-        demands = tuple(d for d in problem.demands if ways[d.workload] == d.way)
-        yield ways, dataclasses.replace(problem, demands=demands)
+        modes = dict(zip(names, combo, strict=True))
+        demands = tuple(d for d in problem.demands if modes[d.workload] == d.mode)
+        yield modes, dataclasses.replace(problem, demands=demands)
 
 
 def plans(problem):
@@ -204,7 +204,7 @@ def plans(problem):
 class Plan:
     """One set of replicas that keeps every limit."""
 
-    ways: dict
+    modes: dict
     counts: dict
     cost: Fraction
     gpus: int
@@ -218,11 +218,11 @@ class Plan:
 
 def every_plan(problem):
     """All plans worth a look: no option has more replicas than it could ever use."""
-    for ways, part in combinations(problem):
-        yield from _every_plan(ways, part)
+    for modes, part in combinations(problem):
+        yield from _every_plan(modes, part)
 
 
-def _every_plan(ways, problem):
+def _every_plan(modes, problem):
     pools = [[o for o in problem.options if o.pool == demand.pool] for demand in problem.demands]
     fine = []
     for demand, options in zip(problem.demands, pools, strict=True):
@@ -242,7 +242,7 @@ def _every_plan(ways, problem):
         power = sum(o.power_w * counts[o.id] for o in problem.options)
         if within(problem, counts, cost, gpus, power) and pairs_fine(problem, counts):
             used = {name: count for name, count in counts.items() if count}
-            yield Plan(ways, used, cost, sum(gpus.values()), power)
+            yield Plan(modes, used, cost, sum(gpus.values()), power)
 
 
 def within(problem, counts, cost, gpus, power):

@@ -31,7 +31,7 @@ def _layouts(problem):
     for workload in sorted({demand.workload for demand in problem.demands}):
         mine = [demand for demand in problem.demands if demand.workload == workload]
         if problem.periods > 1 and not all(demand.mix for demand in mine):
-            chosen.append([kept for way in _ways(mine) for kept in _kept(problem, way)])
+            chosen.append([kept for mode in _modes(mine) for kept in _kept(problem, mode)])
     for combo in itertools.product(*chosen):
         gone = {name for _, dropped in combo for name in dropped}
         demands = {demand.pool for kept, _ in combo for demand in kept}
@@ -43,10 +43,10 @@ def _layouts(problem):
         )
 
 
-def _ways(demands):
+def _modes(demands):
     serve = [demand for demand in demands if demand.role == "serve"]
-    apart = [demand for demand in demands if demand.role != "serve"]
-    return [way for way in (serve, apart) if way]
+    disaggregated = [demand for demand in demands if demand.role != "serve"]
+    return [mode for mode in (serve, disaggregated) if mode]
 
 
 def _kept(problem, demands):
@@ -143,8 +143,8 @@ def _few(room, most):
 def _of_workload(problem, workload, t):
     demands = [demand for demand in problem.demands if demand.workload == workload]
     found = {}
-    for way in sorted({demand.in_period(t).way for demand in demands}):
-        mine = [demand for demand in demands if demand.in_period(t).way == way]
+    for mode in sorted({demand.in_period(t).mode for demand in demands}):
+        mine = [demand for demand in demands if demand.in_period(t).mode == mode]
         pools = [_pool(problem, demand, t) for demand in mine]
         for combo in itertools.product(*pools):
             counts = {option: n for row in combo for option, n in row if n}

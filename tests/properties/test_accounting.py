@@ -300,8 +300,8 @@ def test_the_optimum_is_what_it_costs_and_nothing_told_beats_it(feasible):
     if feasible.status == "optimal":
         assert all(other.cost_usd_per_hour >= goal.value * (1 - 1e-9) for other in feasible.runners_up)
     for choice in feasible.mode_choice:
-        ways = choice.aggregated_cost_usd_per_hour, choice.disaggregated_cost_usd_per_hour
-        taken = ways[choice.chosen == "disaggregated"]
+        modes = choice.aggregated_cost_usd_per_hour, choice.disaggregated_cost_usd_per_hour
+        taken = modes[choice.chosen == "disaggregated"]
         if len(feasible.sizing) == 1 and choice.proved:
             assert taken == near(goal.value)
-            assert all(way is None or way >= goal.value * (1 - 1e-9) for way in ways)
+            assert all(mode is None or mode >= goal.value * (1 - 1e-9) for mode in modes)

@@ -30,8 +30,8 @@ EU, US = Site("p", "eu"), Site("p", "us")
 FLEETS = 40
 
 
-def fleet_apart(rng):
-    """One workload served apart over scarce GPUs at two places."""
+def disaggregated_fleet(rng):
+    """One workload served disaggregated over scarce GPUs at two places."""
     while True:
         problem = _any_fleet(rng)
         rows, bought = effort(problem)  # of one pool; both are combined
@@ -76,7 +76,7 @@ def _any_fleet(rng):
 
 @pytest.mark.parametrize("seed", range(FLEETS))
 def test_the_optimum_equals_enumeration(seed):
-    problem = fleet_apart(random.Random(seed))
+    problem = disaggregated_fleet(random.Random(seed))
     expected = best_value(problem)
     # HiGHS alone too: the first tries without places, and seldom needs it.
     for choice in (solve_fleet(problem), solve_large(problem)):
@@ -91,7 +91,7 @@ def test_the_optimum_equals_enumeration(seed):
 def test_without_places_nothing_is_dearer_and_some_plans_hold():
     held = 0
     for seed in range(FLEETS):
-        problem = fleet_apart(random.Random(seed))
+        problem = disaggregated_fleet(random.Random(seed))
         expected = best_value(problem)
         found = solve_anywhere(problem)
         if expected is None:
@@ -117,7 +117,7 @@ def hosts_by_place(problem):
 
 def test_pairs_coupled_at_each_place_lose_no_plan():
     for seed in range(FLEETS):
-        problem = fleet_apart(random.Random(seed))
+        problem = disaggregated_fleet(random.Random(seed))
         expected = best_value(problem)
         if expected is None or not problem.demands[0].mix:  # with servers of its own a layout is another one
             continue
@@ -130,9 +130,9 @@ def test_pairs_coupled_at_each_place_prove_what_pairs_wherever_leave_open():
     # The cheap ones of both roles wait too long together; without couplings they look like a plan.
     kinds = {"prefill": ((1, 3, 0), (2, 1, 0)), "decode": ((1, None, 3), (2, None, 1))}
     options, demands = [], []
-    for role, ways in kinds.items():
+    for role, modes in kinds.items():
         demands.append(FleetDemand("w", role, ((Fraction(2),),), ("b0",)))
-        for gpus, first_s, transfer_s in ways:
+        for gpus, first_s, transfer_s in modes:
             for p in ("eu", "us"):
                 options.append(
                     Option(in_place(f"{role}{gpus}", p), "w", role, "h", "g", gpus, (Fraction(2),),
@@ -174,7 +174,7 @@ def test_pairs_of_different_places_need_not_fit_each_other():
 def test_some_plans_use_both_places_and_some_only_one():
     used = defaultdict(int)
     for seed in range(20):
-        problem = fleet_apart(random.Random(seed))
+        problem = disaggregated_fleet(random.Random(seed))
         for period in solve_fleet(problem).periods:
             used[len({site for (_, site), n in period.counts.items() if n})] += 1
     assert used[1] > 2

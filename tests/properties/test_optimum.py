@@ -29,7 +29,7 @@ def random_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
 
 
 def any_problem(rng: random.Random, both_ways: float = 0.0) -> ChoiceProblem:
-    """Workloads of one way of serving, or with this probability of both."""
+    """Workloads of one serving mode, or with this probability of both."""
     purchase = rng.choice(["gpu", "unit", "option"])
     supplies = tuple(
         Supply(

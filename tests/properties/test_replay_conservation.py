@@ -34,7 +34,7 @@ def _runs(draw):
         chunk=draw(st.sampled_from([32, 1024])),
         kv=room,
         reserves_answer=draw(st.booleans()),
-        prompts_apart=draw(st.booleans()),
+        prefill_only_steps=draw(st.booleans()),
         tokens_per_step=each,
         verified_tokens=1 if each == 1.0 else 3,
         swap_bytes_per_s=draw(st.sampled_from([0.0, 1e4, 1e9])),
@@ -137,11 +137,11 @@ def test_littles_law_holds_exactly():
 
 @settings(max_examples=60, deadline=None)
 @given(_runs(), st.lists(st.integers(0, 4), min_size=1, max_size=6), st.booleans())
-def test_replicas_that_come_and_go_lose_no_request(drawn, counts, apart):
+def test_replicas_that_come_and_go_lose_no_request(drawn, counts, disaggregated):
     own, asked, policy, replicas, seed = drawn
     counts = [*counts, 1]  # the last turn leaves one to answer what waited
     turns = tuple(Turn(2.0 * (place + 1), number) for place, number in enumerate(counts))
-    roles = ("prefill", "decode") if apart else ("serve",)
+    roles = ("prefill", "decode") if disaggregated else ("serve",)
     pools = [PoolPlan(f"w/{role}/1", own, replicas, policy, start_s=1.5, turns=turns) for role in roles]
     service = ServicePlan(**{role: (pool,) for role, pool in zip(roles, pools, strict=True)})
     found = _checked(RunPlan(service, asked, 0.0, 20.0, seed=seed, parts=5), own.kv.room_bytes)

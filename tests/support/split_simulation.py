@@ -83,14 +83,14 @@ def observe(
     batched_tokens,
     workers,
     requests,
-    hand_over_s,
+    kv_transfer_s,
     generator,
     warm_up_fraction=0.1,
 ):
     """Simulate and summarize; ``workers`` are numbers of prefill and decode workers."""
     ends = prefill_ends_s(step_s, batched_tokens, workers[0], requests, generator)
     arrival = np.array([request.arrival_s for request in requests])
-    ready = ends + np.array([hand_over_s(request.prompt) for request in requests])
+    ready = ends + np.array([kv_transfer_s(request.prompt) for request in requests])
     first, last, steps, area = decode(step_s, workers[1], requests, ready, generator)
     answers = np.array([request.answer for request in requests])
     warm = int(len(requests) * warm_up_fraction)

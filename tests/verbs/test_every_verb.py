@@ -12,7 +12,7 @@ from asked import ANYWHERE, OBSERVATIONS, PAGES, ROOT, fenced, of_observation, o
 from sample_plans import EACH, PROBLEMS, sample
 from told import as_program, in_process, not_json, one_of_many
 
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.report import json_document
 
 LIMIT_S = 5

@@ -38,7 +38,7 @@ class MaxCo2(LinearLimit):
     kind = "max-co2"
     title = "carbon dioxide of electricity"
     unit = "kg CO2/day"
-    source = "problem file, fleet.max_co2_kg_per_day; catalog/judgement/grid-carbon"
+    source = "problem file, fleet.max_co2_kg_per_day; catalog/judgment/grid-carbon"
     path = "fleet.max_co2_kg_per_day"
     by_power = True
 
@@ -63,7 +63,7 @@ class MaxCo2(LinearLimit):
 
 def _known(stated: Stated) -> Mapping[str, Fraction]:
     """Grams per kWh by region: the problem's figures before those of the catalog."""
-    table = stated.catalog.find("judgement", "grid-carbon")
+    table = stated.catalog.find("judgment", "grid-carbon")
     listed = (
         {} if table is None else {name: Fraction(str(row.value)) for name, row in table.parameters.items()}
     )
@@ -74,6 +74,6 @@ def _known(stated: Stated) -> Mapping[str, Fraction]:
 def _fault(stated: Stated, region: str, known: Mapping[str, Fraction]) -> Fault:
     first = next(line.id for line in stated.lines if line.site.region == region)
     found = f"{first} at {region}" if region else f"{first} at a place without a region"
-    expected = "regions with a figure, in fleet.co2_g_per_kwh or catalog/judgement/grid-carbon"
+    expected = "regions with a figure, in fleet.co2_g_per_kwh or catalog/judgment/grid-carbon"
     maybe = nearest(region, tuple(known)) if region else ""
     return Fault("fleet", "max_co2_kg_per_day", found, expected, maybe)

@@ -29,7 +29,7 @@ BATCHING = Asked(
     9,
     "Batching",
     "Continuous batching always, chunked prefill where prompts stall answers, speculation where few requests "
-    "run at once, and prefill apart from decode where one replica cannot keep both limits.",
+    "run at once, and disaggregated prefill where one replica cannot keep both limits.",
     "6.7; 9.1, step 9",
 )
 RE_CHECK = Asked(
@@ -163,7 +163,7 @@ def batching(at: Context) -> Step:
     sentences = told(verdicts)
     unsearched = bool(searched) and "disaggregated" not in searched
     if unsearched:
-        sentences.append("Prefill apart from decode was not searched (search.modes).")
+        sentences.append("Disaggregated prefill was not searched (search.modes).")
     return at.step(BATCHING, figures, sentences, open_=unsearched)
 
 

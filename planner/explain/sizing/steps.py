@@ -29,8 +29,8 @@ def steps(plan: Plan, rules: RulesOfThumb, alarms: Alarms) -> tuple[Step, ...]:
 
     Args:
         plan: the document; needs nothing else.
-        rules: of ``catalog/judgement/sizing.yaml``.
-        alarms: of ``catalog/judgement/monitoring.yaml``.
+        rules: of ``catalog/judgment/sizing.yaml``.
+        alarms: of ``catalog/judgment/monitoring.yaml``.
     """
     at = Context(plan, rules, alarms)
     return tuple(step(at) for step in STEPS)

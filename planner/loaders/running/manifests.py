@@ -76,11 +76,13 @@ class Manifests:
         yield from self._pods("LeaderWorkerSet", name, template, whole(spec.get("replicas"), 1), servers)
 
     def _llm_services(self, name: str, spec: Mapping[str, Any]) -> Iterator[Started]:
-        """Prefill and decode apart where ``prefill`` is stated; several servers where ``worker`` is."""
+        """Disaggregated where ``prefill`` is stated; several servers where ``worker`` is."""
         model = str(_map(spec.get("model")).get("uri") or "")
-        apart = "prefill" in spec
-        parts: list[tuple[str, Mapping[str, Any], Role | None]] = [(name, spec, "decode" if apart else None)]
-        if apart:
+        disaggregated = "prefill" in spec
+        parts: list[tuple[str, Mapping[str, Any], Role | None]] = [
+            (name, spec, "decode" if disaggregated else None)
+        ]
+        if disaggregated:
             parts.append((f"{name}-prefill", _map(spec.get("prefill")), "prefill"))
         for part_name, part, role in parts:
             stated = _parallelism(_map(part.get("parallelism")))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.tiers import Setting
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.tiers import Setting
 from planner.schema.fleet import FleetChoice
 from planner.schema.fleet_answers import Today
 from planner.schema.problem import Problem

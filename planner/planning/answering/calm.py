@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,8 +14,8 @@ from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.search import solved
 from planner.planning.answering.small_pools import settled_sizes
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.hours import periods_of
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.hours import periods_of
 from planner.planning.run import Run
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
@@ -23,15 +24,16 @@ from planner.schema.reasons import Goal
 from planner.solver.at_places import near
 from planner.solver.blocking_limits import gap
 from planner.solver.promising import promising
-from planner.solver.simplest import Ask, Simplest, counts_of, simplest
+from planner.solver.simplest import Ask, Clock, Simplest, counts_of, simplest
 from planner.solver.solve import better_of
+from planner.solver.work import done_s
 
 _HOURS = 3
 """A layout that lives shorter is not worth an engineer's time; given up where it costs too much."""
 _TOLERANCE = Fraction(2, 100)
 """Of predicted days whose problem does not say."""
-PATIENCE_S = 20.0
-"""Without a time limit, for the search of the simplest plan."""
+PATIENCE_S = 60.0
+"""Counted work for the search of the simplest plan, without a time limit."""
 
 
 def tolerance_of(problem: Problem) -> Fraction:
@@ -65,10 +67,10 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     calm, given_up = None, ""
     if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
         lives = MinLayoutHours().row(_HOURS)
-        calm = simplest(question, optimum, tolerance, asked, _patience_s(run), (lives,))
+        calm = simplest(question, optimum, tolerance, asked, _patience_s(run), (lives,), _clock(run))
         given_up = "" if calm is not None else _short_lived(tolerance)
     if calm is None:
-        calm = simplest(question, optimum, tolerance, asked, _patience_s(run))
+        calm = simplest(question, optimum, tolerance, asked, _patience_s(run), clock=_clock(run))
     if calm is None:
         return found, None
     (case, taken), held = asked.settled(calm), calm.proved and (complete or calm.trivial)
@@ -86,6 +88,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         gap=optimum.gap if proved or taken.value is None else gap(taken.value, bound),
         trace=optimum.trace,
         interrupted=optimum.interrupted,
+        timed=optimum.timed or taken.timed,
         trouble=optimum.trouble,
         mixed_value=optimum.mixed_value,
     )
@@ -117,6 +120,10 @@ def _patience_s(run: Run) -> float:
     return PATIENCE_S if run.left_s is None else run.left_s
 
 
+def _clock(run: Run) -> Clock:
+    return done_s if run.left_s is None else time.monotonic
+
+
 class _Asked:
     """Answers variants of one question."""
 
@@ -126,10 +133,12 @@ class _Asked:
     def __call__(
         self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool = True
     ) -> FleetChoice:
-        """The answer within so many seconds, or what is open."""
+        """The answer within so many seconds of the run's clock, or what is open."""
         if self.run.interrupted:
             return FleetChoice("unknown")
-        part = Run(limit_s, self.run.seed, self.run.workers)
+        counted = self.run.left_s is None
+        part = Run(None if counted else limit_s, self.run.seed, self.run.workers)
+        part.work_s = limit_s if counted else None
         try:
             answer = solved(question, part, goal, brief=brief)
         except SearchInterrupted:

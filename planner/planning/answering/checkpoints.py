@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from planner import numbers
 from planner.loaders.hub import is_id
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.catalog import Model
 from planner.schema.catalog_index import Catalog, folded
 from planner.schema.checkpoint_taken import CheckpointTaken
@@ -35,10 +35,10 @@ def checkpoints_taken(
         ask: the cost of the cheapest plan with 16-bit weights of a workload, or of another model in 16 bit;
             None where there is none. None: nothing is asked.
     """
-    if case.posed is None:
+    if case.formulation is None:
         return
     for workload, weights in dict.fromkeys((pool.workload, pool.weights) for pool in pools):
-        asked = case.posed.cases[workload]
+        asked = case.formulation.cases[workload]
         form = catalog.number_format(weights)
         assert form is not None, "pools have formats of the catalog"
         named = str(asked.workload.model)

@@ -10,8 +10,8 @@ from planner import numbers
 from planner.candidates.options import MICRO
 from planner.planning.documents.class_traffic import added_up_rps, capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pools import FleetPool, fleet_pools
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.mixed_options import Where, lowered, one_class_each
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.mixed_options import Where, lowered, one_class_each
 from planner.schema.fleet import FleetChoice, FleetProblem
 
 _ROUNDS = 6
@@ -99,21 +99,23 @@ def _factors(case: FleetCase, choice: FleetChoice) -> dict[Where, Fraction]:
     pools that do not and at others of the same classes: one that is nearly as good, or a mix that is nearly
     the same, would be taken in their place.
     """
-    assert case.posed is not None, "classes are cut over predictions"
+    assert case.formulation is not None, "classes are cut over predictions"
     found: dict[Where, Fraction] = {}
     for pool, period in _mixing(case, choice):
-        name, placed = pool.option.workload, case.posed.found[pool.option.id][1]
+        name, placed = pool.option.workload, case.formulation.found[pool.option.id][1]
         classes = case.classes[name]
         replicas = pool.counts[period]
-        part = mixed_part(case.posed, classes, name, pool.shares[period], replicas, placed.configuration)
+        part = mixed_part(
+            case.formulation, classes, name, pool.shares[period], replicas, placed.configuration
+        )
         if carries_rps(part) >= capacity_rps(pool, period) * _ROUNDING:
             continue
         for shares in _near(pool.shares[period]):
-            part = mixed_part(case.posed, classes, name, shares, replicas)
+            part = mixed_part(case.formulation, classes, name, shares, replicas)
             for option in case.question.options:
                 assumed = added_up_rps(option, pool, period, shares) if option.workload == name else _NONE
                 if assumed:
-                    index = case.posed.found[option.id][1].configuration
+                    index = case.formulation.found[option.id][1].configuration
                     factor = carries_rps(part, index) / assumed
                     if factor < _ROUNDING:
                         found[name, option.label] = min(factor, found.get((name, option.label), Fraction(1)))

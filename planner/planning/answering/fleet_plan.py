@@ -1,4 +1,4 @@
-"""The plan of a fleet: every setting of its tiers posed and solved, the best one documented."""
+"""The plan of a fleet: every setting of its tiers formulated and solved, the best one documented."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from planner.planning.answering.tier_advice import tiers_taken
 from planner.planning.answering.way_there import way_there
 from planner.planning.documents.document import fleet_document
 from planner.planning.documents.not_taken import removed
-from planner.planning.posing.fleet_case import FleetCase, measured_fleet, predicted_fleet
-from planner.planning.posing.read_table import read_table
-from planner.planning.posing.size import refuse_too_large
-from planner.planning.posing.study import NOTHING, Granted, Study
-from planner.planning.posing.table_names import check_table_names
-from planner.planning.posing.tiers import Setting, settings
-from planner.planning.posing.today import today_of
+from planner.planning.formulation.fleet_case import FleetCase, measured_fleet, predicted_fleet
+from planner.planning.formulation.read_table import read_table
+from planner.planning.formulation.size import refuse_too_large
+from planner.planning.formulation.study import NOTHING, Granted, Study
+from planner.planning.formulation.table_names import check_table_names
+from planner.planning.formulation.tiers import Setting, settings
+from planner.planning.formulation.today import today_of
 from planner.planning.run import Run
 from planner.planning.told import told_in_any_case
 from planner.schema.choice import Status
@@ -62,7 +62,7 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
 
 
 def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
-    """Every setting of the tiers posed and solved.
+    """Every setting of the tiers formulated and solved.
 
     Raises:
         InputError: as for `fleet_plan`.
@@ -131,7 +131,7 @@ def _sixteen_bit_usd_per_h(
     problem = case.problem if model is None else original(case.problem, workload, model)
     granted = Granted(weight_bits={workload: SIXTEEN})
     try:
-        other = pose(study, problem, {} if today is None else today.gpus, granted)
+        other = formulate(study, problem, {} if today is None else today.gpus, granted)
         choice = solved(other.question, run.part(2), "value")
     except (InputError, StoppedError):
         return None
@@ -141,7 +141,7 @@ def _sixteen_bit_usd_per_h(
 def posed_settings(
     study: Study, problem: Problem, granted: Granted = NOTHING
 ) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
-    """Today's fleet, and every setting of the tiers posed.
+    """Today's fleet, and every setting of the tiers formulated.
 
     Raises:
         InputError: as for `fleet_plan`.
@@ -160,10 +160,10 @@ def _posed_settings(
     today = today_of(problem, study.folder, study.catalog, _names(study, problem))
     gpus: Mapping[str, int] = {} if today is None else today.gpus
     names = frozenset(workload.name for workload in problem.workloads)
-    return today, [(item, pose(study, item.problem, gpus, granted, names)) for item in settings(problem)]
+    return today, [(item, formulate(study, item.problem, gpus, granted, names)) for item in settings(problem)]
 
 
-def pose(
+def formulate(
     study: Study,
     problem: Problem,
     today_gpus: Mapping[str, int],
@@ -211,7 +211,7 @@ def _of_variant(
     study: Study, today_gpus: Mapping[str, int], run: Run, problem: Problem
 ) -> tuple[FleetCase, FleetChoice]:
     """The optimal value of a problem whose tiers are settled."""
-    case = pose(study, problem, today_gpus)
+    case = formulate(study, problem, today_gpus)
     return settled(case, partial(solved, run=run, goal="value"))
 
 

@@ -13,7 +13,7 @@ from planner.explain.phrases import listing
 from planner.explain.why_not import nearest_line
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.gpu_types import stop_id
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.catalog_index import Catalog
 from planner.schema.choice import Option
 from planner.schema.compared import FormatTried
@@ -39,12 +39,12 @@ def formats_tried(
         case: the question that was answered.
         choice: its answer.
         catalog: formats.
-        ask: poses a variant of the problem and finds its optimal value.
+        ask: formulates a variant of the problem and finds its optimal value.
     """
-    if case.posed is None or case.question.periods > 1:
+    if case.formulation is None or case.question.periods > 1:
         return ()
     rows: list[FormatTried] = []
-    for name in case.posed.cases:
+    for name in case.formulation.cases:
         used = {_pair(case, option) for option, _ in _held(case, choice, name)}
         for pair, allowed in _pairs(case, name, catalog):
             if allowed:
@@ -61,8 +61,8 @@ def _place(row: FormatTried) -> tuple[str, int, float, str, str]:
 
 def _pairs(case: FleetCase, workload: str, catalog: Catalog) -> Iterator[tuple[Pair, bool]]:
     """Every pair that the catalog knows for the model, and whether the problem allows it."""
-    assert case.posed is not None
-    item = case.posed.cases[workload]
+    assert case.formulation is not None
+    item = case.formulation.cases[workload]
     stated, known, find = item.workload.precision, catalog.number_formats, catalog.number_format
     every = weight_formats(stated.weights, item.model, known, find, everything=True)
     for weights in every:
@@ -90,10 +90,10 @@ def _held(case: FleetCase, choice: FleetChoice, workload: str) -> list[tuple[Opt
 
 
 def _pair(case: FleetCase, option: Option) -> Pair:
-    posed = case.behind(option)
-    assert posed is not None, "the options of predictions come from candidates"
-    _, placed = posed.found[option.anywhere]
-    item = chosen_of(posed).part(placed).evaluation.candidates.configurations[placed.configuration]
+    formulation = case.behind(option)
+    assert formulation is not None, "the options of predictions come from candidates"
+    _, placed = formulation.found[option.anywhere]
+    item = chosen_of(formulation).part(placed).evaluation.candidates.configurations[placed.configuration]
     return item.weights.id, item.kv.id
 
 
@@ -127,10 +127,10 @@ def _stop(case: FleetCase, held: list[tuple[Option, int]]) -> str | None:
     if not held:
         return None
     option, _ = max(held, key=lambda pair: (pair[0].gpus * pair[1], pair[0].id))
-    posed = case.behind(option)
-    assert posed is not None
-    _, placed = posed.found[option.anywhere]
-    word = chosen_of(posed).part(placed).evaluation.capacities.limited_by[placed.configuration]
+    formulation = case.behind(option)
+    assert formulation is not None
+    _, placed = formulation.found[option.anywhere]
+    word = chosen_of(formulation).part(placed).evaluation.capacities.limited_by[placed.configuration]
     return stop_id(word, option.workload) if word else None
 
 
@@ -141,8 +141,8 @@ def _without(case: FleetCase, choice: FleetChoice, workload: str) -> tuple[str |
     if any(option.workload == workload for option in case.question.options):
         stop = next(iter(choice.in_the_way), None)
         return stop, "no fleet with these formats keeps every limit of the plan"
-    assert case.posed is not None
-    chosen = chosen_of(case.posed)
+    assert case.formulation is not None
+    chosen = chosen_of(case.formulation)
     part = chosen.evaluated.get(workload)
     if part is None:
         return None, "no accelerator that can be bought runs these formats within the rules"

@@ -11,7 +11,7 @@ from planner.errors import Fault, InputError
 from planner.explain.bought_alone import cheapest_purchase, gpus_of, replicas_of_server
 from planner.explain.over_limits import least_amount
 from planner.numbers import as_decimal_below
-from planner.planning.posing.shape import needs_hours_or_places
+from planner.planning.formulation.shape import needs_hours_or_places
 from planner.schema.choice import Option, PoolDemand
 from planner.schema.demand import Demand
 from planner.schema.fleet import FleetProblem, Host

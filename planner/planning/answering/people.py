@@ -15,7 +15,7 @@ from typing import TypeVar
 from planner.planning.answering.fleet_plan import answer_fleet
 from planner.planning.documents.pools import fleet_pools
 from planner.planning.documents.predicted_fleet import predicted_pools
-from planner.planning.posing.said_demand import (
+from planner.planning.formulation.said_demand import (
     OpenDemand,
     SaidDemand,
     rounded,
@@ -23,7 +23,7 @@ from planner.planning.posing.said_demand import (
     with_rate,
     with_said_rates,
 )
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.schema.demand_taken import DemandTaken
 from planner.schema.limits_told import Change, Price

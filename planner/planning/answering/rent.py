@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _QUESTIONS = 4
 """Each may take one of so many parts of the time that is left, …"""
 _MOST_S = 10.0
-"""… and so long at most."""
+"""… and so long at most; so much counted work without a time limit."""
 
 
 def with_break_even(taken: Sequence[ApiTaken], question: FleetProblem, run: Run) -> tuple[ApiTaken, ...]:
@@ -26,8 +26,15 @@ def with_break_even(taken: Sequence[ApiTaken], question: FleetProblem, run: Run)
     def solve(asked: FleetProblem) -> FleetChoice:
         if run.over:
             return FleetChoice("unknown")
-        limit_s = _MOST_S if run.left_s is None else min(_MOST_S, run.left_s / _QUESTIONS)
-        return solve_fleet(asked, goal="value", time_limit_s=limit_s, seed=run.seed, workers=run.workers)
+        limit_s = None if run.left_s is None else min(_MOST_S, run.left_s / _QUESTIONS)
+        return solve_fleet(
+            asked,
+            goal="value",
+            time_limit_s=limit_s,
+            work_s=_MOST_S,
+            seed=run.seed,
+            workers=run.workers,
+        )
 
     found: list[ApiTaken] = []
     volumes: dict[str, Volume] = {}

@@ -29,6 +29,7 @@ def solved(
             question,
             goal=goal,
             time_limit_s=limit_s,
+            work_s=None if run.work_s is None else run.work_s * part,
             seed=run.seed,
             workers=run.workers,
             progress=told(run),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.run import Run
 from planner.schema.fleet import FleetDemand, FleetProblem
 from planner.schema.fleet_plan import Shortage

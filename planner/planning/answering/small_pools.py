@@ -14,7 +14,7 @@ from planner.constraints.fleet_check import broken
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.solver.blocking_limits import gap
 from planner.solver.rebuy import with_replicas
@@ -116,6 +116,7 @@ def _with_more_replicas(case: FleetCase, choice: FleetChoice) -> FleetChoice | N
         gap=gap(bought.value, bound),
         trace=choice.trace,
         interrupted=choice.interrupted,
+        timed=choice.timed,
         trouble=choice.trouble,
         mixed_value=choice.mixed_value,
         least_by_place=choice.least_by_place,
@@ -138,7 +139,7 @@ def _tightened(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> Flee
 
 def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
     """Hours in which pools do not carry their demand at their real size, with what they lack as a factor."""
-    if case.posed is None:
+    if case.formulation is None:
         return {}
     pools = fleet_pools(case.question, choice, [workload.name for workload in case.problem.workloads])
     found: dict[Hour, Fraction] = {}
@@ -163,15 +164,15 @@ def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
 
 def _slower(case: FleetCase, pool: FleetPool, mine: list[FleetPool], period: int, lost: int) -> Fraction:
     """Planned rate over that in the pool of the hour, at least 1."""
-    posed = case.behind(pool.option)
-    assert posed is not None, "the options of predictions come from candidates"
-    chosen = chosen_of(posed)
+    formulation = case.behind(pool.option)
+    assert formulation is not None, "the options of predictions come from candidates"
+    chosen = chosen_of(formulation)
     option, placed = chosen.found[pool.option.anywhere]
     replicas = replicas_like(pool, mine, period, lost)
     classes = case.classes.get(option.workload)
     if classes is not None:
         name, shares = option.workload, pool.shares[period]
-        carried = carries_rps(mixed_part(posed, classes, name, shares, replicas, placed.configuration))
+        carried = carries_rps(mixed_part(formulation, classes, name, shares, replicas, placed.configuration))
         planned = capacity_rps(pool, period) * _ROUNDING
         return planned / carried if 0 < carried < planned else Fraction(1)
     evaluation = chosen.part(placed).evaluation

@@ -8,7 +8,7 @@ from planner.constraints.fleet_check import broken
 from planner.planning.answering.preferred import exchanged
 from planner.planning.answering.small_pools import too_small
 from planner.planning.documents.chosen import chosen_of
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice
 from planner.solver.simplest import counts_of
@@ -24,7 +24,7 @@ def with_smaller_replicas(case: FleetCase, choice: FleetChoice) -> FleetChoice:
         case: what is asked; measured workers and fleets that run today are taken as the search takes them.
         choice: its answer; every pool carries its demand.
     """
-    if choice.value is None or case.classes or case.posed is None or case.problem.start is not None:
+    if choice.value is None or case.classes or case.formulation is None or case.problem.start is not None:
         return choice
     question = case.settled or case.question
     used = {name for period in choice.periods for name, _ in period.replicas()}
@@ -54,9 +54,9 @@ def _cuts(case: FleetCase, option: Option, other: Option) -> bool:
 
 def _formats(case: FleetCase, option: Option) -> tuple[str, ...]:
     """Of weights and KV cache, as far as they are known."""
-    posed = case.behind(option)
-    assert posed is not None, "the options of predictions come from candidates"
-    chosen = chosen_of(posed)
+    formulation = case.behind(option)
+    assert formulation is not None, "the options of predictions come from candidates"
+    chosen = chosen_of(formulation)
     placed = chosen.found[option.anywhere][1]
     item = chosen.part(placed).evaluation.candidates.configurations[placed.configuration]
     return (item.weights.id, item.kv.id)

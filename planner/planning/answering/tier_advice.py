@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from planner import numbers
 from planner.planning.answering.answer import FleetAnswer
-from planner.planning.posing.tiers import SINGLE, TierSetting
+from planner.planning.formulation.tiers import SINGLE, TierSetting
 from planner.schema.fleet_plan import TierTaken
 from planner.schema.problem import Problem
 from planner.schema.supply import Tier

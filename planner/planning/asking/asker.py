@@ -16,15 +16,15 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Changes, Goal, NamedLimit
 
 Solver = Callable[[FleetProblem, Goal, float | None], FleetChoice]
-"""Answers a question, for a goal, within a wall time in seconds."""
+"""Answers a question, for a goal, within a wall time in seconds where there is a limit."""
 
 _FIRST_PART = 0.25
 """Of the time: at most so much for today's optimum."""
 _SEARCH_PART = 0.6
 """Of the time: at most so much for the search for changes; the rest is for solving them again."""
-_MOST_S = 12.0
-"""Without a limit: at most so much for one question. There are dozens of them, and what is not proved by then
-is told as a bound."""
+_MOST_WORK_S = 12.0
+"""Without a limit: so much counted work at most for one question. There are dozens of them, and what is not
+proved by then is told as a bound."""
 _FEWEST = 8
 """A question takes at most this part of the time that is left, or one for every limit, so that others can be
 asked too."""
@@ -55,8 +55,7 @@ class FleetAsker:
         self._question, self._solver = question, solver or _solver(run)
         self._by_id = {limit.id: limit for limit in limits}
         self._began_s, self._limit_s = time.monotonic(), run.left_s
-        self._patient = solver is not None
-        self._posed: dict[object, FleetProblem] = {}
+        self._formulation: dict[object, FleetProblem] = {}
         self._known: dict[object, Choice] = {}
         if known is not None:
             choice = condensed(self.question({}), limits, known)
@@ -93,17 +92,17 @@ class FleetAsker:
         physical = {name: v for name, v in changes.items() if self._by_id[name].kind in PHYSICAL}
         # Without a limit on power, accelerators of unknown power may serve too.
         freed = {name: v for name, v in changes.items() if v is None and self._by_id[name].kind in BY_POWER}
-        posed = physical | freed
-        if _key(posed) not in self._posed:
-            self._posed[_key(posed)] = self._question(posed)
+        formulation = physical | freed
+        if _key(formulation) not in self._formulation:
+            self._formulation[_key(formulation)] = self._question(formulation)
         rest = {name: value for name, value in changes.items() if name not in physical}
-        return moved(self._posed[_key(posed)], self._by_id, rest)
+        return moved(self._formulation[_key(formulation)], self._by_id, rest)
 
     def _left_s(self, first: bool, searching: bool) -> float | None:
         """How long the next question may take."""
         limit_s = self._limit_s
         if limit_s is None:
-            return None if self._patient else _MOST_S
+            return None
         end_s = self._began_s + limit_s * (_SEARCH_PART if searching and not first else 1)
         part = _FIRST_PART if first else 1 / max(_FEWEST, len(self.limits))
         return (end_s - time.monotonic()) * part
@@ -117,6 +116,13 @@ def _solver(run: Run) -> Solver:
     def solved(question: FleetProblem, goal: Goal, time_limit_s: float | None) -> FleetChoice:
         from planner.solver.solve import solve_fleet
 
-        return solve_fleet(question, goal=goal, time_limit_s=time_limit_s, seed=run.seed, workers=run.workers)
+        return solve_fleet(
+            question,
+            goal=goal,
+            time_limit_s=time_limit_s,
+            work_s=_MOST_WORK_S,
+            seed=run.seed,
+            workers=run.workers,
+        )
 
     return solved

@@ -11,8 +11,8 @@ from planner.planning.answering.fleet_plan import answer_fleet
 from planner.planning.answering.search import solved
 from planner.planning.answering.several import FleetChoices
 from planner.planning.documents.document import fleet_document
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.study import Study
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.planning.told import all_told
 from planner.schema.fleet import FleetChoice, FleetProblem

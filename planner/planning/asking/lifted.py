@@ -9,7 +9,7 @@ from typing import Any
 
 from planner.numbers import as_decimal
 from planner.planning.asking.service_limits import reference_limit
-from planner.planning.posing.study import Granted
+from planner.planning.formulation.study import Granted
 from planner.schema.problem import Problem
 from planner.schema.reasons import Changes, NamedLimit
 from planner.schema.slo import METRICS

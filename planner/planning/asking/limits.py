@@ -12,7 +12,7 @@ from planner.schema.fleet import FleetDemand, FleetProblem, Line
 from planner.schema.limit_rows import DayRow, LimitRow
 from planner.schema.problem import Problem
 from planner.schema.reasons import LimitKind, NamedLimit
-from planner.solver.serving_modes import barred_ways
+from planner.solver.serving_modes import barred_modes
 
 _ONE = Fraction(1)
 OWNED = "fleet.owned."
@@ -39,7 +39,7 @@ def fleet_limits(
             unservable; default: today's.
     """
     found = [
-        *(_service(name) for name in barred_ways(question if widest is None else widest)[1]),
+        *(_service(name) for name in barred_modes(question if widest is None else widest)[1]),
         *_of_plan(question),
         *_given(question, problem),
     ]

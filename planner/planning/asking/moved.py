@@ -12,7 +12,7 @@ from planner.schema.fleet import FleetDemand, FleetProblem
 from planner.schema.reasons import Changes, NamedLimit
 
 PHYSICAL = ("latency", "memory", "precision", "quality", "rule")
-"""Kinds of limits that decide what a replica carries: only who poses the question can move them."""
+"""Kinds of limits that decide what a replica carries: only who formulates the question can move them."""
 
 
 def moved(question: FleetProblem, limits: Mapping[str, NamedLimit], changes: Changes) -> FleetProblem:

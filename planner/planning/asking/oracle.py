@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from planner.constraints.plan.registry import lifted, line_paths
 from planner.planning.answering.answer import Answered
 from planner.planning.answering.class_mixes import as_settled
-from planner.planning.answering.fleet_plan import pose
+from planner.planning.answering.fleet_plan import formulate
 from planner.planning.asking.asker import FleetAsker
 from planner.planning.asking.lifted import granted_by, moved_memory, moved_slo
 from planner.planning.asking.limits import fleet_limits
 from planner.planning.asking.service_limits import measured_service_limits, predicted_service_limits
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.read_table import read_table
-from planner.planning.posing.study import NOTHING, Study
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.read_table import read_table
+from planner.planning.formulation.study import NOTHING, Study
 from planner.schema.fleet import FleetProblem
 from planner.schema.reasons import Changes, NamedLimit
 
@@ -35,9 +35,9 @@ def asker_of_fleet(study: Study, found: Answered, run: Run) -> FleetAsker:
         if not changes:
             return case.question
         moved = lifted(moved_slo(case.problem, changes), changes)
-        if case.posed is None:
-            return pose(study, moved_memory(moved, changes), gpus, NOTHING, names).question
-        return as_settled(pose(study, moved, gpus, granted_by(changes, by_id)), case).question
+        if case.formulation is None:
+            return formulate(study, moved_memory(moved, changes), gpus, NOTHING, names).question
+        return as_settled(formulate(study, moved, gpus, granted_by(changes, by_id)), case).question
 
     widest = question({limit.id: None for limit in service})
     limits = (*service, *fleet_limits(case.question, case.problem, paths_of(case), widest))
@@ -45,8 +45,8 @@ def asker_of_fleet(study: Study, found: Answered, run: Run) -> FleetAsker:
 
 
 def _service_limits(study: Study, case: FleetCase) -> list[NamedLimit]:
-    if case.posed is not None:
-        return predicted_service_limits(study, case.posed)
+    if case.formulation is not None:
+        return predicted_service_limits(study, case.formulation)
     table, _ = read_table(case.problem, study.folder, study.catalog)
     return measured_service_limits(case.problem, table)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.planning.answering.fleet_plan import answer_fleet
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem

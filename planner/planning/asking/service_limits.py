@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.constraints.registry import CANDIDATE_CONSTRAINTS
-from planner.planning.posing.study import Posed, Study
+from planner.planning.formulation.study import Formulation, Study
 from planner.planning.workload.case import Case
 from planner.schema.candidates import Candidates
 from planner.schema.problem import Problem
@@ -29,15 +29,15 @@ def reference_limit(slo: Slo, metric: str) -> tuple[str, Decimal] | None:
     return key, value
 
 
-def predicted_service_limits(study: Study, posed: Posed) -> list[NamedLimit]:
+def predicted_service_limits(study: Study, formulation: Formulation) -> list[NamedLimit]:
     """Limits on what a replica carries: latency, memory, formats, and the rules that refuse something."""
-    problem = posed.problem
+    problem = formulation.problem
     found: list[NamedLimit] = []
     refusing: set[str] = set()
-    for name, case in posed.cases.items():
+    for name, case in formulation.cases.items():
         found += _latencies(case.workload, ())
         found.append(_memory(case.workload, _filled(case), ()))
-        everything = study.everything(case, problem, posed.lots)
+        everything = study.everything(case, problem, formulation.lots)
         if everything is None:
             continue
         candidates = everything.evaluation.candidates
@@ -46,7 +46,7 @@ def predicted_service_limits(study: Study, posed: Posed) -> list[NamedLimit]:
                                     path=f"workloads.{name}.precision"))  # fmt: skip
         found += _quality(case.workload, candidates)
         refusing |= {rule for rule, bits in everything.evaluation.refusals.items() if bits.any()}
-    titles = {rule.id: rule.title for rule in posed.rules}
+    titles = {rule.id: rule.title for rule in formulation.rules}
     found += [NamedLimit(rule, "rule", titles[rule], path="search.rules_off") for rule in sorted(refusing)]
     return found
 

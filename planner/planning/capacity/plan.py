@@ -17,8 +17,8 @@ from planner.planning.capacity.largest import LEAST, Largest, largest
 from planner.planning.capacity.probing import Found, Probing, at_load
 from planner.planning.capacity.stops import stops
 from planner.planning.capacity.what_is_there import of_what_is_there
-from planner.planning.posing.read_table import read_table
-from planner.planning.posing.study import Study
+from planner.planning.formulation.read_table import read_table
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.planning.told import told_in_any_case
 from planner.schema.capacity import Capacity

@@ -14,8 +14,8 @@ from planner.planning.answering.class_mixes import settled
 from planner.planning.answering.fleet_plan import posed_settings
 from planner.planning.answering.search import solved
 from planner.planning.capacity.largest import Tried
-from planner.planning.posing.demand_times import times
-from planner.planning.posing.study import Study
+from planner.planning.formulation.demand_times import times
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.schema.demand import Demand
 from planner.schema.fleet import FleetChoice, FleetProblem
@@ -25,8 +25,8 @@ from planner.schema.problem import Problem
 _SHARES = 6
 """Each question may take one of so many parts of the time that is left."""
 _DIGITS = 7
-_MOST_S = 30.0
-"""Without a limit: at most so much for one question."""
+_MOST_WORK_S = 30.0
+"""Without a limit: so much counted work at most for one question."""
 _FAR = Fraction(1000)
 """Demand times this is more than anything carries that carries the demand once, as far as that matters."""
 
@@ -72,7 +72,7 @@ class Probing:
         """Nothing is asked yet.
 
         Args:
-            study: poses the problems.
+            study: formulates the problems.
             problem: with the demand at factor 1.
             names: workloads whose demand changes.
             run: seed, threads, and the time for all questions.
@@ -84,8 +84,7 @@ class Probing:
         if self.run.over:
             return Tried("open")
         run = self.run.part(_SHARES)
-        if run.time_limit_s is None:
-            run.time_limit_s = _MOST_S
+        run.work_s = _MOST_WORK_S
         with run.step("load", f"trying {float(factor):.4g} times the demand"):
             scaled = at_load(self.problem, factor, self.names)
             today, cases = posed_settings(self.study, scaled)

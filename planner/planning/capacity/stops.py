@@ -13,7 +13,7 @@ from planner.planning.asking.asker import FleetAsker
 from planner.planning.asking.limits import given_name
 from planner.planning.asking.oracle import asker_of_fleet
 from planner.planning.capacity.probing import Found, at_load
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.planning.run import Run
 from planner.schema.fleet import FleetChoice
 from planner.schema.problem import Problem
@@ -37,7 +37,7 @@ def stops(
     """By workload, the ids of limits on it or on the fleet that stop it, each alone; its own limits first.
 
     Args:
-        study: poses the problems.
+        study: formulates the problems.
         problem: with the demand at factor 1.
         found: the plan at the largest load; it tells the setting of tiers.
         factor: of the largest load.

@@ -10,7 +10,7 @@ from planner.constraints.fleet_check import bill, starts_usd
 from planner.planning.documents.pools import FleetPool
 from planner.planning.documents.routing import routes
 from planner.planning.documents.starts import starts_taken
-from planner.planning.posing.tokens import MILLION
+from planner.planning.formulation.tokens import MILLION
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetProblem, Line
 from planner.schema.fleet_plan import ApiTaken, Order, PeriodTaken, SupplyTaken, UtilizationTrap

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.candidates.options import Placed
 from planner.performance.split import Split
-from planner.planning.posing.study import Posed
+from planner.planning.formulation.study import Formulation
 from planner.planning.workload.case import Evaluated
 from planner.schema.candidates import Lot
 from planner.schema.choice import ChoiceProblem, Option
@@ -25,14 +25,14 @@ class Chosen:
     rules: Sequence[PlanningRule]
     aside: Mapping[str, str]
     """Accelerators of the problem that are not considered, each with the fact that is not known."""
-    apart: Mapping[str, Split] = field(default_factory=dict)
+    disaggregated: Mapping[str, Split] = field(default_factory=dict)
     """Prefill and decode candidates, where they were searched."""
 
     def part(self, placed: Placed) -> Evaluated:
         """The evaluation that an option comes from."""
         if placed.role == "serve":
             return self.evaluated[placed.workload]
-        side = self.apart[placed.workload].sides[placed.side]
+        side = self.disaggregated[placed.workload].sides[placed.side]
         case = self.evaluated[placed.workload].case
         return Evaluated(case, side.evaluation, side.specs, len(side.evaluation.candidates), {})
 
@@ -40,12 +40,20 @@ class Chosen:
         """Share of a workload's prompts that reach a pool with this option."""
         if placed.role != "prefill":
             return 1.0
-        split = self.apart[placed.workload]
+        split = self.disaggregated[placed.workload]
         return split.pairs[split.sides[placed.side].division.local_tokens].sent_fraction
 
 
-def chosen_of(posed: Posed) -> Chosen:
-    """What the options of a posed problem come from."""
-    ready = {name: part for name, part in posed.evaluated.items() if part is not None}
-    apart = {name: split for name, split in posed.apart.items() if split is not None}
-    return Chosen(posed.question, posed.found, ready, posed.lots, posed.rules, posed.aside, apart)
+def chosen_of(formulation: Formulation) -> Chosen:
+    """What the options of a formulated problem come from."""
+    ready = {name: part for name, part in formulation.evaluated.items() if part is not None}
+    disaggregated = {name: split for name, split in formulation.disaggregated.items() if split is not None}
+    return Chosen(
+        formulation.question,
+        formulation.found,
+        ready,
+        formulation.lots,
+        formulation.rules,
+        formulation.aside,
+        disaggregated,
+    )

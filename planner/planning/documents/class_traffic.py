@@ -12,8 +12,8 @@ from planner.candidates.options import MICRO, micro_rps
 from planner.candidates.subset import subset
 from planner.performance.pool_sizes import routed
 from planner.planning.documents.pools import FleetPool
-from planner.planning.posing.length_class import LengthClasses
-from planner.planning.posing.study import Posed
+from planner.planning.formulation.length_class import LengthClasses
+from planner.planning.formulation.study import Formulation
 from planner.planning.workload.case import Enumerated, Evaluated
 from planner.planning.workload.evaluate import evaluated, selected
 from planner.schema.choice import Option
@@ -22,7 +22,7 @@ _NONE = Fraction(0)
 
 
 def mixed_part(
-    posed: Posed,
+    formulation: Formulation,
     classes: LengthClasses,
     workload: str,
     kept: Mapping[str, Fraction],
@@ -32,14 +32,14 @@ def mixed_part(
     """The configurations of a workload evaluated at a mix of its classes, in a pool of so many replicas.
 
     Args:
-        posed: the problem with classes.
+        formulation: the problem with classes.
         classes: of the workload.
         workload: its name.
         kept: share of each class's requests that comes; of an absent class none.
         replicas: of the pool.
         configuration: the only one meant; default: all, in their order.
     """
-    part = posed.evaluated[workload]
+    part = formulation.evaluated[workload]
     assert part is not None, "there are options, which come from candidates"
     candidates = part.evaluation.candidates
     if configuration is not None:
@@ -49,7 +49,7 @@ def mixed_part(
     # The traffic is that of the pool itself: no other number of replicas is looked at.
     case = replace(part.case, traffic=routed(traffic, part.case.routing, replicas), need_rps=0.0)
     ready = selected(every, np.ones(len(candidates), dtype=bool))
-    return evaluated(case, every, ready, posed.problem.search, posed.rules)
+    return evaluated(case, every, ready, formulation.problem.search, formulation.rules)
 
 
 def carries_rps(part: Evaluated, configuration: int = 0) -> Fraction:

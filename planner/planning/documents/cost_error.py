@@ -12,7 +12,7 @@ from statistics import NormalDist
 from planner.planning.documents.pool_document import PoolCase
 from planner.planning.documents.pools import FleetPool
 from planner.planning.documents.resizing import Layout, capacity_ratios, layouts, need_of
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.workload.resized import Sizing, serving_ratios
 from planner.schema.catalog import Calibration
 from planner.schema.compared import RunnerUp
@@ -52,7 +52,7 @@ def cost_spread(
         cases: what is behind each pool.
         calibration: spreads of step times.
     """
-    if case.posed is None or not pools:
+    if case.formulation is None or not pools:
         return None
     mine = layouts(case, choice, pools, cases)
     faster, slower = (capacity_ratios(case, pools, cases, how, calibration) for how in (FASTER, SLOWER))
@@ -144,15 +144,17 @@ def with_errors(
         calibration: spreads of step times.
     """
     by_cost = case.question.limits.objective == "cost"
-    if spread is None or case.posed is None or not runners or not by_cost or usd_per_hour <= 0.0:
+    if spread is None or case.formulation is None or not runners or not by_cost or usd_per_hour <= 0.0:
         return tuple(runners)
-    placed = {option.label: place for option, place in case.posed.found.values() if place.role == "serve"}
+    placed = {
+        option.label: place for option, place in case.formulation.found.values() if place.role == "serve"
+    }
     known = [runner for runner in runners if runner.option in placed]
-    part = case.posed.evaluated[placed[known[0].option].workload] if known else None
+    part = case.formulation.evaluated[placed[known[0].option].workload] if known else None
     if part is None:
         return tuple(runners)
     indices = [placed[runner.option].configuration for runner in known]
-    search = case.posed.problem.search
+    search = case.formulation.problem.search
     need = need_of(part.case, case.problem.fleet, FASTER)
     faster, slower = (
         serving_ratios(part, indices, how, need, calibration, search) for how in (FASTER, SLOWER)

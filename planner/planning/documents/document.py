@@ -37,8 +37,8 @@ from planner.planning.documents.safety import safety_steps
 from planner.planning.documents.service_slack import service_states
 from planner.planning.documents.slack import fleet_states
 from planner.planning.documents.warnings import fleet_warnings
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.tokens import HOURS_S, MILLION
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.tokens import HOURS_S, MILLION
 from planner.planning.run import Run
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice
@@ -88,15 +88,17 @@ def fleet_document(
             seed=run.seed,
             solver=f"ortools {version('ortools')} {choice.engine or 'CP-SAT'}",
             confidence=_confidence(case),
-            candidates=case.posed.evaluations if case.posed is not None else len(case.question.options),
+            candidates=case.formulation.evaluations
+            if case.formulation is not None
+            else len(case.question.options),
             interrupted=run.interrupted,
             timing_s=run.timings(),
         ),
         **parts,
     )
-    if case.posed is None:
+    if case.formulation is None:
         return plan
-    models = {name: item.model for name, item in case.posed.cases.items()}
+    models = {name: item.model for name, item in case.formulation.cases.items()}
     return with_commands(plan, asked, models, catalog)
 
 
@@ -121,9 +123,9 @@ def headrooms(problem: Problem) -> dict[str, Fraction]:
 
 
 def _confidence(case: FleetCase) -> float:
-    if case.posed is None:
+    if case.formulation is None:
         return float(case.problem.confidence or MEASURED_CONFIDENCE)
-    return next(iter(case.posed.cases.values())).confidence
+    return next(iter(case.formulation.cases.values())).confidence
 
 
 def _per_hour(case: FleetCase, choice: FleetChoice) -> float | None:
@@ -194,7 +196,7 @@ def _costs(case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool]) -> 
 
 
 def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> tuple[WorkloadSizing, ...]:
-    if case.posed is None:
+    if case.formulation is None:
         return ()
     formats = catalog.formats
     return tuple(
@@ -208,7 +210,7 @@ def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> t
             [pool.kv for pool in documents if pool.workload == name],
             formats,
         )
-        for name, item in case.posed.cases.items()
+        for name, item in case.formulation.cases.items()
     )
 
 
@@ -225,7 +227,7 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: dat
         "mean_utilization": taken.mean_utilization if taken is not None else None,
         "utilization_trap": taken,
         "gpus": _most(paid.periods),
-        "pd_ratio": pd_ratio(_while_apart(pools, documents)),
+        "pd_ratio": pd_ratio(_while_disaggregated(pools, documents)),
         "pools": documents,
         "sessions": sessions,
         "routing": tuple(_routing(case, choice, pools)),
@@ -258,16 +260,16 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: dat
 def _routing(case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool]) -> Iterator[Route]:
     """Shares of all requests; prompts that are short enough go straight to decode, past prefill pools."""
     sent = {
-        pool.id: chosen_of(posed).sent_fraction(posed.found[pool.option.anywhere][1])
+        pool.id: chosen_of(formulation).sent_fraction(formulation.found[pool.option.anywhere][1])
         for pool in pools
-        if pool.option.role == "prefill" and (posed := case.behind(pool.option)) is not None
+        if pool.option.role == "prefill" and (formulation := case.behind(pool.option)) is not None
     }
     for route in routes(case.question, choice, pools):
         yield Route(**{**route.model_dump(), "share": route.share * sent.get(route.pool, 1.0)})
 
 
-def _while_apart(pools: Sequence[FleetPool], documents: Sequence[Pool]) -> list[Pool]:
-    """The pools of the hour in which most requests are served apart; of several the first."""
+def _while_disaggregated(pools: Sequence[FleetPool], documents: Sequence[Pool]) -> list[Pool]:
+    """The pools of the hour in which most requests are served disaggregated; of several the first."""
     prefill = [pool for pool in pools if pool.option.role == "prefill"]
     hours = range(len(pools[0].counts)) if pools else ()
     hour = max(
@@ -298,13 +300,13 @@ def _described(
     tuple[SessionsTaken, ...],
 ]:
     """Pools with what is behind them, states of limits, guardrails by workload, what sessions imply."""
-    if case.posed is None:
+    if case.formulation is None:
         return measured_pools(case, pools), (), measured_states(case, pools), {}, ()
     documents, cases = predicted_pools(case, pools, catalog)
     documents = with_efficiency(documents, cases, case.question.periods == 1)
     served = {
         name: item
-        for name, item in case.posed.cases.items()
+        for name, item in case.formulation.cases.items()
         if any(pool.workload == name for pool in documents)
     }
     limits = {

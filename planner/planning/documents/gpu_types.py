@@ -11,7 +11,7 @@ from planner.explain.phrases import listing
 from planner.explain.single_type import OneType, of_one_type
 from planner.explain.why_not import why_not
 from planner.planning.documents.chosen import Chosen, chosen_of
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.catalog_index import Catalog
 from planner.schema.compared import GpuType, WhyNot
 from planner.schema.fleet_plan import SupplyTaken
@@ -33,7 +33,7 @@ def gpu_types(
         pools: of the answer; none without a plan.
         supply: bought.
     """
-    if case.posed is None or case.question.periods > 1:
+    if case.formulation is None or case.question.periods > 1:
         return ()
     table = _Table(case, catalog)
     taken = {item.gpu for item in supply if item.gpus}
@@ -71,8 +71,8 @@ class _Table:
     """What is known of accelerators that the plan does not take."""
 
     def __init__(self, case: FleetCase, catalog: Catalog) -> None:
-        assert case.posed is not None
-        self.case, self.catalog, self.chosen = case, catalog, chosen_of(case.posed)
+        assert case.formulation is not None
+        self.case, self.catalog, self.chosen = case, catalog, chosen_of(case.formulation)
         stated = case.problem.fleet
         written = [
             *(stated.accelerators or ()),
@@ -135,9 +135,9 @@ class _Table:
     def _stop(self, found: OneType) -> str | None:
         """What keeps a replica of its largest pool from carrying more."""
         option, _ = max(found.held, key=lambda held: (held[0].gpus * held[1], held[0].id))
-        posed = self.case.behind(option)
-        assert posed is not None
-        _, placed = posed.found[option.anywhere]
+        formulation = self.case.behind(option)
+        assert formulation is not None
+        _, placed = formulation.found[option.anywhere]
         word = self.chosen.part(placed).evaluation.capacities.limited_by[placed.configuration]
         return stop_id(word, option.workload) if word else None
 

@@ -15,7 +15,7 @@ def guardrails(case: Case, pools: Sequence[Pool]) -> Guardrails:
 
     Input and output limits are a multiple of P95, at most the model's window. The circuit breaker
     opens at the queue that, by Little's law, uses up its share of the TTFT budget: rate x share x
-    limit; without a TTFT limit, at one batch waiting. Where prompts and answers are served apart, requests
+    limit; without a TTFT limit, at one batch waiting. Where serving is disaggregated, requests
     wait in front of prefill, batches are those of decode, and the weaker side sets the rate.
     """
     policy, traffic, window = case.policy, case.traffic, case.facts.max_context_tokens

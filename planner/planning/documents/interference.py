@@ -13,7 +13,7 @@ from planner.performance.load import IntArray
 from planner.performance.replica import replicas
 from planner.planning.documents.pool_document import PoolCase
 from planner.planning.workload.case import Evaluated
-from planner.schema.choice import Way
+from planner.schema.choice import ServingMode
 from planner.schema.configuration import Configuration
 from planner.schema.pool import Pool
 from planner.schema.traffic import Traffic
@@ -40,11 +40,11 @@ def interference(
     return gaps_s
 
 
-def gap_words(taken: Way, together_s: float, apart_s: float) -> str:
+def gap_words(taken: ServingMode, aggregated_s: float, disaggregated_s: float) -> str:
     """What prompts in the steps of answers do to P99 between tokens; nothing where it is not known."""
-    if not (np.isfinite(together_s) and np.isfinite(apart_s)):
+    if not (np.isfinite(aggregated_s) and np.isfinite(disaggregated_s)):
         return ""
-    mixed, alone = numbers.seconds(together_s), numbers.seconds(apart_s)
+    mixed, alone = numbers.seconds(aggregated_s), numbers.seconds(disaggregated_s)
     if taken == "disaggregated":
         return f"P99 between tokens is {alone}; with prompts in the same steps it would be {mixed}."
     return f"P99 between tokens is {mixed}; without prompts in the same steps it would be {alone}."
@@ -76,10 +76,11 @@ def _gaps_s(part: Evaluated, cases: Sequence[PoolCase], documents: Sequence[Pool
 def _quietest_s(part: Evaluated, rows: IntArray, rate_rps: float, traffic: Traffic) -> float:
     """The smallest ITL P99 of some rows at a rate, or beyond what they carry at their full batch."""
     case, evaluation = part.case, part.evaluation
-    items = evaluation.candidates.configurations
-    model = replicas(items, part.specs, traffic, case.load.margin_z_score)
+    items = [evaluation.candidates.configurations[row] for row in rows]
+    model = replicas(items, part.specs.take(rows), traffic, case.load.margin_z_score)
     batch = np.maximum(evaluation.max_sequences[rows], 1).astype(np.float64)
-    load = at_load(model, rows, np.full(rows.shape, rate_rps), batch, traffic, case.load, (_GAP,))
+    own, rate = np.arange(rows.size), np.full(rows.shape, rate_rps)
+    load = at_load(model, own, rate, batch, traffic, case.load, (_GAP,))
     return float(load.latency_s[_GAP].min())
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.pool import Pool
 from planner.schema.safety import LimitMargin
 
@@ -20,13 +20,13 @@ def limit_margins(case: FleetCase, pools: Sequence[Pool]) -> tuple[LimitMargin, 
 
 
 def _margins(case: FleetCase, pools: Sequence[Pool]) -> Iterator[LimitMargin]:
-    if case.posed is None:
+    if case.formulation is None:
         return
-    for workload, posed in case.posed.cases.items():
+    for workload, formulation in case.formulation.cases.items():
         mine = [pool.uncertainty for pool in pools if pool.workload == workload and pool.uncertainty]
         if not mine:
             continue
-        for name in posed.limits_s:
+        for name in formulation.limits_s:
             mean = _MEANS[name.partition("_")[0]]
             sigma, of_mean = max((known.get(name, known[mean]), known[mean]) for known in mine)
             yield LimitMargin(
@@ -34,5 +34,5 @@ def _margins(case: FleetCase, pools: Sequence[Pool]) -> Iterator[LimitMargin]:
                 limit=name,
                 sigma_log=sigma,
                 mean_sigma_log=of_mean,
-                factor=math.exp(NormalDist().inv_cdf(posed.confidence) * sigma),
+                factor=math.exp(NormalDist().inv_cdf(formulation.confidence) * sigma),
             )

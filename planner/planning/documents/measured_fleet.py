@@ -8,7 +8,7 @@ from dataclasses import replace
 from planner.planning.documents.measured_limits import table_states
 from planner.planning.documents.measured_pools import Used, pool_document
 from planner.planning.documents.pools import FleetPool
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.limits_told import ConstraintState
 from planner.schema.pool import Pool
 

@@ -11,8 +11,8 @@ from planner.planning.documents import measured_limits as measured_reasons
 from planner.planning.documents import removed_candidates as infeasible
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.left_out import left_out
-from planner.planning.posing.fleet_case import FleetCase
-from planner.planning.posing.study import Study
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.planning.formulation.study import Study
 from planner.schema.compared import RunnerUp, WhyNot
 from planner.schema.fleet import FleetChoice, Line
 from planner.schema.limits_told import Removal
@@ -26,7 +26,7 @@ def next_best(case: FleetCase, choice: FleetChoice) -> tuple[RunnerUp, ...]:
     if len(demands) != 1 or not alone or question.periods > 1 or question.apis or choice.value is None:
         return ()
     demand = demands[0].in_period(0)
-    if len(demand.buckets) > 1 or case.posed is None:
+    if len(demand.buckets) > 1 or case.formulation is None:
         return ()
     hosts = {host.id: host for host in question.hosts}
     lines: dict[str, list[Line]] = defaultdict(list)
@@ -49,26 +49,26 @@ def next_best(case: FleetCase, choice: FleetChoice) -> tuple[RunnerUp, ...]:
 
 def _stopped_by(case: FleetCase, workload: str) -> dict[str, str]:
     """What keeps one replica of an option from carrying more, by option."""
-    assert case.posed is not None
-    part = case.posed.evaluated[workload]
+    assert case.formulation is not None
+    part = case.formulation.evaluated[workload]
     if part is None:
         return {}
     return {
         option_id: part.evaluation.capacities.limited_by[placed.configuration]
-        for option_id, (_, placed) in case.posed.found.items()
+        for option_id, (_, placed) in case.formulation.found.items()
         if placed.role == "serve"
     }
 
 
 def cannot_serve(case: FleetCase) -> tuple[WhyNot, ...]:
     """GPU types that no configuration can use within the limits, in any role; of predicted options."""
-    return () if case.posed is None else left_out(chosen_of(case.posed))
+    return () if case.formulation is None else left_out(chosen_of(case.formulation))
 
 
 def removed(study: Study, case: FleetCase, choice: FleetChoice) -> tuple[tuple[Removal, ...], int]:
     """Every constraint with the candidates that it removes; and how many there are."""
-    if case.posed is not None:
-        return infeasible.removed(study, case.posed, case.question, choice.in_the_way)
+    if case.formulation is not None:
+        return infeasible.removed(study, case.formulation, case.question, choice.in_the_way)
     assert case.measured is not None
     rows = measured_reasons.removed(case.measured, choice.in_the_way, case.problem)
     return rows, len(case.question.options)

@@ -12,7 +12,7 @@ import numpy as np
 from planner.candidates.options import Placed
 from planner.performance.at_load import at_load
 from planner.performance.distance import LoadPoint
-from planner.performance.kv_ways import fetching
+from planner.performance.kv_retention import fetching
 from planner.performance.memory_fit import MemoryFit
 from planner.performance.open_load import Load
 from planner.performance.outside import outside_measured

@@ -32,7 +32,7 @@ def pool_warnings(
     return [
         *lines,
         *_remarks(chosen, pools_, network_is_stated),
-        *_apart(cases, pools_, chosen, network_is_stated),
+        *_disaggregated(cases, pools_, chosen, network_is_stated),
     ]
 
 
@@ -64,12 +64,12 @@ def _remarks(chosen: Chosen, pools_: Sequence[Pool], network_is_stated: bool) ->
     return [*lines, *artifacts(pools_, items)]
 
 
-def _apart(
+def _disaggregated(
     cases: Mapping[str, Case], pools_: Sequence[Pool], chosen: Chosen, network_is_stated: bool
 ) -> Iterator[str]:
-    """What network and router must do, and what was not counted on, where prompts are served apart."""
+    """What network and router must do, and what was not counted on, in disaggregated serving."""
     if not network_is_stated and any(pool.role == "prefill" for pool in pools_):
-        pair = next(iter(next(iter(chosen.apart.values())).pairs.values()))
+        pair = next(iter(next(iter(chosen.disaggregated.values())).pairs.values()))
         rate = pair.given.network_bytes_per_s / 1e9
         yield (
             f"KV caches go from prefill to decode workers at {rate:.0f} GB/s a GPU, the rate of a cluster "
@@ -83,11 +83,11 @@ def _apart(
         if item.accelerator.host.pcie_one_way is None:
             yield (
                 f"{pool.id}: no rate of the host link is known, so the network alone limits how fast KV "
-                "caches are handed over"
+                "caches are transferred"
             )
         if placed.role != "prefill":
             continue
-        division = chosen.apart[placed.workload].sides[placed.side].division
+        division = chosen.disaggregated[placed.workload].sides[placed.side].division
         if division.local_tokens:
             share = numbers.share(1.0 - chosen.sent_fraction(placed))
             longest = numbers.count(division.local_tokens, "token")
@@ -95,6 +95,6 @@ def _apart(
                 f"{pool.id}: the router sends prompts of up to {longest} straight to decode "
                 f"({share} of all); rates of this pool count them too"
             )
-    for name in chosen.apart:
+    for name in chosen.disaggregated:
         if cases[name].traffic.reuse is not None:
-            yield f"{name}: served apart, no prefix is counted on whose hits depend on the number of replicas"
+            yield f"{name}: disaggregated serving counts no prefix hits that depend on the number of replicas"

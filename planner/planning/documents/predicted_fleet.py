@@ -10,8 +10,8 @@ from planner.planning.documents.chosen import Chosen, chosen_of
 from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pool_document import PoolCase, pool_document
 from planner.planning.documents.pools import FleetPool, replicas_like
-from planner.planning.documents.prefill_decode_pools import apart_documents
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.documents.prefill_decode_pools import disaggregated_documents
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.workload.starting import storage_of
 from planner.schema.catalog_index import Catalog
 from planner.schema.pool import Pool
@@ -23,13 +23,13 @@ def predicted_pools(
     case: FleetCase, pools: Sequence[FleetPool], catalog: Catalog
 ) -> tuple[tuple[Pool, ...], tuple[PoolCase, ...]]:
     """The documents of the pools, in their order, with the case behind each."""
-    assert case.posed is not None
+    assert case.formulation is not None
     documents: dict[str, Pool] = {}
     cases: dict[str, PoolCase] = {}
     # Prefill and decode pools are described by their partners: those of their place.
     for together in dict.fromkeys((pool.option.workload, pool.option.place) for pool in pools):
         mine = [pool for pool in pools if (pool.option.workload, pool.option.place) == together]
-        chosen = chosen_of(case.linked.get(together[1], case.posed))
+        chosen = chosen_of(case.linked.get(together[1], case.formulation))
         for period in sorted({_shown(pool, mine) for pool in mine}):
             present = [pool for pool in mine if pool.counts[period]]
             at_hour = [
@@ -67,11 +67,11 @@ def _documents(cases: Sequence[PoolCase], chosen: Chosen) -> list[Pool]:
     """One pool a case, in the same order."""
     serving = [case for case in cases if case.placed.role == "serve"]
     found = {id(case): pool_document(case, number) for number, case in enumerate(serving, 1)}
-    apart = [case for case in cases if case.placed.role != "serve"]
-    if apart:
-        ordered = sorted(apart, key=lambda case: case.placed.role == "decode")
-        split = chosen.apart[apart[0].placed.workload]
-        for case, document in zip(ordered, apart_documents(ordered, split), strict=True):
+    disaggregated = [case for case in cases if case.placed.role != "serve"]
+    if disaggregated:
+        ordered = sorted(disaggregated, key=lambda case: case.placed.role == "decode")
+        split = chosen.disaggregated[disaggregated[0].placed.workload]
+        for case, document in zip(ordered, disaggregated_documents(ordered, split), strict=True):
             found[id(case)] = document
     return [found[id(case)] for case in cases]
 
@@ -88,10 +88,15 @@ def _pool_case(
     whole = sum(needs.values(), _NONE) / headroom * pool.levels[period]
     mixed = None
     classes = case.classes.get(placed.workload)
-    if classes is not None and case.posed is not None:
+    if classes is not None and case.formulation is not None:
         # A pool is described by what it really gets, and that candidate is the only one there.
         part = mixed_part(
-            case.posed, classes, placed.workload, pool.shares[period], pool_replicas, placed.configuration
+            case.formulation,
+            classes,
+            placed.workload,
+            pool.shares[period],
+            pool_replicas,
+            placed.configuration,
         )
         placed, mixed = replace(placed, configuration=0), capacity_rps(pool, period)
         mixed = min(mixed, carries_rps(part) or mixed)

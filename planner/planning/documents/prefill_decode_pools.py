@@ -1,4 +1,4 @@
-"""The pools of a workload whose prompts and answers are served apart: their latencies are those of pairs."""
+"""The pools of a workload that is served disaggregated: their latencies are those of pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planner.performance.apart_load import ApartLoad, Worker, apart_load
+from planner.performance.disaggregated_load import DisaggregatedLoad, Worker, disaggregated_load
 from planner.performance.pair import Pair
 from planner.performance.split import Split
 from planner.planning.documents.pool_document import PoolCase, described
@@ -16,7 +16,7 @@ from planner.schema.slo import SHOWN_STATISTICS
 from planner.steptime.step import step_time_s
 
 
-def apart_documents(cases: Sequence[PoolCase], split: Split) -> tuple[Pool, ...]:
+def disaggregated_documents(cases: Sequence[PoolCase], split: Split) -> tuple[Pool, ...]:
     """Prefill pools, then decode pools, of one workload.
 
     TTFT of a prefill pool is with the slowest decode pool in use, that of a decode pool with the slowest
@@ -25,7 +25,7 @@ def apart_documents(cases: Sequence[PoolCase], split: Split) -> tuple[Pool, ...]
     prefill, decode = in_roles(cases)
     pair = pair_of(cases, split)
     workers = [_worker(case) for case in prefill], [_worker(case) for case in decode]
-    load = apart_load(pair, *workers, (prefill[0].pool_replicas, decode[0].pool_replicas))
+    load = disaggregated_load(pair, *workers, (prefill[0].pool_replicas, decode[0].pool_replicas))
     return (
         *(_prefill_pool(case, place, pair, load) for place, case in enumerate(prefill)),
         *(_decode_pool(case, place, pair, load) for place, case in enumerate(decode)),
@@ -51,19 +51,19 @@ def _worker(case: PoolCase) -> Worker:
     return Worker(index, float(case.rate_rps), batch)
 
 
-def _prefill_pool(case: PoolCase, place: int, pair: Pair, load: ApartLoad) -> Pool:
+def _prefill_pool(case: PoolCase, place: int, pair: Pair, load: DisaggregatedLoad) -> Pool:
     ttft_s = {name: load.ttft_s[place][name] for name in SHOWN_STATISTICS}
     return described(
         case,
         place + 1,
         ttft_s=_finite(ttft_s),
-        hand_over_s=_finite(load.hand_over_s),
+        kv_transfer_s=_finite(load.kv_transfer_s),
         link_load=load.link_load,
         bound=_prefill_bound(case, pair),
     )
 
 
-def _decode_pool(case: PoolCase, place: int, pair: Pair, load: ApartLoad) -> Pool:
+def _decode_pool(case: PoolCase, place: int, pair: Pair, load: DisaggregatedLoad) -> Pool:
     found = load.answers.latency_s
     return described(
         case,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from planner.candidates.market import by_accelerator, find_id, usable_offers
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.catalog_entry import SourceText, last_day
 from planner.schema.catalog_index import Catalog
 from planner.schema.fleet import FleetChoice, Line
@@ -100,9 +100,9 @@ def _offer_behind(
 ) -> tuple[PriceList, Offer] | None:
     """The offer that a line is; the cheapest one where GPUs have no price of the user's; else None."""
     fleet = case.problem.fleet
-    if case.posed is None or any(item.gpu == line.gpu for item in fleet.supply or ()):
+    if case.formulation is None or any(item.gpu == line.gpu for item in fleet.supply or ()):
         return None
-    lot = next(lot for lot in case.posed.lots if lot.id == line.host)
+    lot = next(lot for lot in case.formulation.lots if lot.id == line.host)
     accelerator = lot.accelerator.id
     if any(find_id(catalog.accelerator, name) == accelerator for name in fleet.prices or ()):
         return None

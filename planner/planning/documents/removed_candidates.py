@@ -13,8 +13,8 @@ from planner.explain.bought_alone import Alone, bought_alone
 from planner.explain.over_limits import least_amount
 from planner.explain.removal import Bits, of_verdict, removals, stacked
 from planner.planning.documents.removed_sides import side_bits
-from planner.planning.posing.demands import roles
-from planner.planning.posing.study import Posed, Study
+from planner.planning.formulation.demands import roles
+from planner.planning.formulation.study import Formulation, Study
 from planner.planning.workload.case import Case, Evaluated
 from planner.schema.candidates import FloatArray, Lot
 from planner.schema.fleet import FleetProblem
@@ -24,20 +24,20 @@ from planner.schema.rules import PlanningRule
 
 
 def removed(
-    study: Study, posed: Posed, question: FleetProblem, in_the_way: Sequence[str]
+    study: Study, formulation: Formulation, question: FleetProblem, in_the_way: Sequence[str]
 ) -> tuple[tuple[Removal, ...], int]:
     """Every constraint with the candidates it removes, formats and rules included; and how many there are."""
     parts, count = [], 0
-    for name, case in stuck(posed.cases, in_the_way).items():
-        split = posed.apart[name]
+    for name, case in stuck(formulation.cases, in_the_way).items():
+        split = formulation.disaggregated[name]
         if split is not None:
-            sides = side_bits(split, posed.rules)
+            sides = side_bits(split, formulation.rules)
             parts += sides
             count += sum(len(bits[0].names) for bits in sides)
-        part = study.everything(case, posed.problem, posed.lots)
-        if part is not None and ("serve" in roles(posed.problem) or not parts):
-            whole = not rule_is_off(WHOLE_SERVERS, posed.problem.search.rules_off)
-            parts.append(_bits(part, posed.lots, posed.rules, question, whole))
+        part = study.everything(case, formulation.problem, formulation.lots)
+        if part is not None and ("serve" in roles(formulation.problem) or not parts):
+            whole = not rule_is_off(WHOLE_SERVERS, formulation.problem.search.rules_off)
+            parts.append(_bits(part, formulation.lots, formulation.rules, question, whole))
             count += len(part.evaluation.candidates)
     return (removals(stacked(parts)) if parts else ()), count
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.pool_document import PoolCase
 from planner.planning.documents.pools import FleetPool
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.workload.case import Case
 from planner.planning.workload.resized import Need, Sizing, serving_ratios, side_ratio
 from planner.schema.catalog import Calibration
@@ -129,16 +129,18 @@ def capacity_ratios(
     calibration: Calibration,
 ) -> dict[str, float]:
     """Rate of one replica sized so over its rate in the plan, by option; only chosen ones are evaluated."""
-    assert case.posed is not None, "only predicted replicas can be sized again"
-    search, found = case.posed.problem.search, dict[str, float]()
-    needs = {name: need_of(one, case.problem.fleet, sizing) for name, one in case.posed.cases.items()}
+    assert case.formulation is not None, "only predicted replicas can be sized again"
+    search, found = case.formulation.problem.search, dict[str, float]()
+    needs = {name: need_of(one, case.problem.fleet, sizing) for name, one in case.formulation.cases.items()}
     serving: dict[int, list[tuple[str, PoolCase]]] = defaultdict(list)
     for pool, item in zip(pools, cases, strict=True):
         name, placed, need = pool.option.id, item.placed, needs[item.placed.workload]
         if placed.role == "serve":
             serving[id(item.evaluated)].append((name, item))
         elif name not in found:
-            split = chosen_of(case.linked.get(pool.option.place, case.posed)).apart[placed.workload]
+            split = chosen_of(case.linked.get(pool.option.place, case.formulation)).disaggregated[
+                placed.workload
+            ]
             at = (placed.side, placed.configuration)
             found[name] = side_ratio(split, *at, sizing, need, item.evaluated.case, calibration)
     for members in serving.values():
@@ -150,7 +152,7 @@ def capacity_ratios(
 
 
 def need_of(workload: Case, fleet: Fleet, sizing: Sizing) -> Need:
-    """What the pool of a workload carries in the busiest hour, as the question was posed."""
+    """What the pool of a workload carries in the busiest hour, as the question was formulated."""
     if not sizing.headroom:
         return Need(float(workload.peak_rps))
     room = (1.0 + float(workload.headroom.capacity)) / float(fleet.max_utilization)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.performance.kv_ways import Outside, outside
+from planner.performance.kv_retention import Outside, outside
 from planner.performance.memory_fit import MemoryFit
 from planner.performance.replica import replicas
 from planner.performance.reuse import whole_blocks
@@ -32,7 +32,7 @@ def pool_reuse(part: Evaluated, index: int, fit: MemoryFit, option: Option) -> P
     """
     variants, traffic, case = part.evaluation.variants, part.evaluation.traffic_of(index), part.case
     if variants is None and case.traffic.reuse is not None and option.role == "prefill":
-        # Served apart, only what every worker finds is counted on.
+        # Served disaggregated, only what every worker finds is counted on.
         share = float(fit.need.cache_share)
         room = float(fit.account.kv_cache_bytes[index]) * share / (1.0 + share)
         hit = traffic.cached_fraction

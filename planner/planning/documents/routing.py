@@ -19,7 +19,7 @@ def routes(
     """Shares by workload, bucket and pool or supplier: of one period, or of all requests of the day.
 
     The share of the day weighs every period by the requests that come in it. For every bucket the shares of
-    serve and prefill pools and of suppliers sum to 1; decode pools share out again what is prefilled apart.
+    serve and prefill pools and of suppliers sum to 1; decode pools share out again what prefill pools do.
     """
     periods = range(problem.periods) if period is None else range(period, period + 1)
     total: dict[tuple[str, str], Fraction] = defaultdict(Fraction)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from planner.planning.documents.pool_document import PoolCase
 from planner.planning.documents.pools import FleetPool
 from planner.planning.documents.resizing import Layout, capacity_ratios, layouts
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.workload.resized import Sizing
 from planner.schema.catalog import Calibration
 from planner.schema.fleet import FleetChoice
@@ -59,7 +59,7 @@ def safety_steps(
         cases: what is behind each pool.
         calibration: spreads of step times.
     """
-    if case.posed is None or not pools:
+    if case.formulation is None or not pools:
         return ()
     mine = layouts(case, choice, pools, cases)
     ratios = {

@@ -123,7 +123,7 @@ def _link_state(name: str, pools: Sequence[Pool]) -> list[ConstraintState]:
             unit="fraction",
             slack=1.0 - max(loads),
             binding=any(pool.limited_by == "kv-transfer" for pool in pools),
-            text="share of the links that hand-overs of KV caches take",
+            text="share of the links that KV transfers of KV caches take",
         )
     ]
 

@@ -10,7 +10,7 @@ from planner.planning.documents import busiest
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.pool_warnings import not_considered, pool_warnings
 from planner.planning.documents.pools import FleetPool
-from planner.planning.posing.fleet_case import FleetCase
+from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.pool import Pool
 
@@ -19,17 +19,18 @@ def fleet_warnings(
     case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool], documents: Sequence[Pool]
 ) -> tuple[str, ...]:
     """What to mind, in sentences."""
-    lines = [] if case.posed is None or documents else not_considered(case.posed.aside)
+    lines = [] if case.formulation is None or documents else not_considered(case.formulation.aside)
     if choice.status == "unknown":
-        ended = "; ".join(choice.trouble) or "the time limit"
+        by = "the time limit" if choice.timed else "its work was done"
+        ended = "; ".join(choice.trouble) or by
         return (*lines, f"the search ended before there was an answer: {ended}")
     lines += _cut(choice)
-    if case.posed is not None and documents:
+    if case.formulation is not None and documents:
         stated = case.problem.fleet.network is not None
-        for posed in (case.posed, *case.linked.values()):
+        for formulation in (case.formulation, *case.linked.values()):
             mine = [d for p, d in zip(pools, documents, strict=True)
-                    if case.linked.get(p.option.place, case.posed) is posed]  # fmt: skip
-            more = pool_warnings(posed.cases, mine, chosen_of(posed), stated) if mine else []
+                    if case.linked.get(p.option.place, case.formulation) is formulation]  # fmt: skip
+            more = pool_warnings(formulation.cases, mine, chosen_of(formulation), stated) if mine else []
             lines += [line for line in more if line not in lines]
     lines += [text for text in (busiest.remark(choice),) if text]
     lines += _mixed(case.question, choice)
@@ -42,7 +43,14 @@ def fleet_warnings(
 
 def _cut(choice: FleetChoice) -> Iterator[str]:
     if choice.status == "feasible":
-        yield "the search was stopped before the proof: another run may give another plan of this quality"
+        if choice.timed or choice.interrupted:
+            by = "the time limit" if choice.timed and not choice.interrupted else "you"
+            yield f"{by} ended the search before the proof: another run may give another plan of this quality"
+        else:
+            yield (
+                "the search did its work without a proof: every run gives this plan; --time-limit lets it "
+                "search for as long as you say"
+            )
     yield from choice.trouble
 
 

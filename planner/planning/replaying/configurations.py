@@ -12,8 +12,8 @@ from planner.candidates.enumerate import enumerate_candidates
 from planner.candidates.market import lots as market_lots
 from planner.candidates.space import STAGES_RULE, search_space
 from planner.errors import input_error
-from planner.planning.posing.market import shadow
-from planner.planning.posing.shape import places_matter
+from planner.planning.formulation.market import shadow
+from planner.planning.formulation.shape import places_matter
 from planner.planning.workload.case import Case
 from planner.schema.candidates import IntArray, Lot
 from planner.schema.catalog_index import Catalog

@@ -15,7 +15,7 @@ import numpy as np
 from planner.candidates.space import network
 from planner.errors import input_error
 from planner.performance.evaluate import load_policy
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.load import FloatArray
 from planner.performance.replica import replicas as replicas_of
 from planner.performance.replica import specifications, start_seconds
@@ -35,7 +35,7 @@ from planner.schema.replay import Preemption, Router, Scheduler
 from planner.steptime.memory import sequence_bytes
 from planner.steptime.specs import StepSpecs
 
-LEGACY_PROMPTS_APART = "vllm-legacy"
+LEGACY_PREFILL_ONLY_STEPS = "vllm-legacy"
 """The scheduler that ran prompts in steps of their own."""
 _START_S = 600.0
 """Of a replica of which the plan does not say how long it takes to start."""
@@ -97,13 +97,13 @@ def service_plan(pools: Sequence[Pool], hours: Sequence[Mapping[str, Share]], gi
     }
     roles = {role: [made[p.id] for p in pools if p.role == role and p.id in made] for role in ROLES}
     supports = given.case.engine.supports
-    hand_over = given.case.engine.hand_over
+    kv_transfer = given.case.engine.kv_transfer
     return ServicePlan(
         serve=tuple(one.plan() for one in roles["serve"]),
         prefill=tuple(one.plan() for one in roles["prefill"]),
         decode=tuple(one.plan() for one in roles["decode"]),
         starts_answers=bool(roles["decode"]) and supports.first_token_from == "decode",
-        hidden_fraction=float(hand_over.hidden) if hand_over is not None else 0.0,
+        hidden_fraction=float(kv_transfer.hidden) if kv_transfer is not None else 0.0,
     )
 
 
@@ -118,13 +118,13 @@ class _Made:
         case = given.case
         self.item = configuration_of(pool, case, given.problem, given.catalog, given.where)
         self.specs = specifications([self.item])
-        apart = pool.role != "serve"
-        self.traffic = split_traffic(case.traffic) if apart else case.traffic
+        disaggregated = pool.role != "serve"
+        self.traffic = split_traffic(case.traffic) if disaggregated else case.traffic
         self.policy = load_policy(
             case.policy, given.catalog.calibration, given.confidence, case.limits_s, case.engine
         )
         self.model = replicas_of(
-            [self.item], self.specs, self.traffic, self.policy.margin_z_score, apart=apart
+            [self.item], self.specs, self.traffic, self.policy.margin_z_score, disaggregated=disaggregated
         )
 
     def plan(self) -> PoolPlan:
@@ -171,7 +171,7 @@ class _Made:
         budget = item.batched_tokens * servers
         asked, limits_s = self.given.engine, self.given.case.limits_s
         scheduler = asked.scheduler
-        apart = not limits.chunked_prefill or item.engine.id == LEGACY_PROMPTS_APART
+        disaggregated = not limits.chunked_prefill or item.engine.id == LEGACY_PREFILL_ONLY_STEPS
         aware = scheduler == "slo-aware"
         slots, load_s = self._adapters()
         return Worker(
@@ -180,7 +180,7 @@ class _Made:
             running=running,
             kv=self._room(),
             reserves_answer=bool(self.specs.reserves_answer[0] > 0),
-            prompts_apart=apart if scheduler is None else scheduler == "prefill-first",
+            prefill_only_steps=disaggregated if scheduler is None else scheduler == "prefill-first",
             whole_batches=limits.batching == "static" if scheduler is None else scheduler == "decode-first",
             tokens_per_step=1.0 if drafts is None else float(drafts.tokens_per_step[0]),
             verified_tokens=1 if drafts is None else 1 + round(float(drafts.tokens[0])),
@@ -249,10 +249,10 @@ class _Made:
         return KvRoom(room * ranks, block, per_token * block, fixed)
 
     def _link(self) -> tuple[float, float]:
-        """Seconds before the first byte of a hand-over, and of a token, on the links of one replica."""
+        """Seconds before the first byte of a KV transfer, and of a token, on the links of one replica."""
         given, tokens = self.given, self.traffic.input_mean_tokens
         one_way, latency = network(given.problem.fleet, given.catalog)
-        side = HandOver.of((self.item,), self.specs, self.traffic, one_way, latency)
+        side = KvTransfer.of((self.item,), self.specs, self.traffic, one_way, latency)
         return latency, _bytes(self.specs, tokens) / tokens / float(side.link_bytes_per_s[0])
 
 

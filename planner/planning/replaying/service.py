@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from planner.errors import input_error
 from planner.explain.problem_values import hourly_rps, peak_rps
-from planner.planning.posing.study import Study
-from planner.planning.posing.tokens import at_one_rps
+from planner.planning.formulation.study import Study
+from planner.planning.formulation.tokens import at_one_rps
 from planner.planning.replaying.pools import EngineAsked, Given, Share, service_plan
 from planner.planning.replaying.traffic import ONE_CLASS, Source, source_of
 from planner.planning.workload.case import Case

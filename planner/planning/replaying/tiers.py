@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.posing.tiers import SINGLE
+from planner.planning.formulation.tiers import SINGLE
 from planner.replay.lengths import FloatArray
 from planner.replay.observed import statistics_of
 from planner.schema.fleet_plan import TierTaken

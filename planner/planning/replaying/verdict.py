@@ -85,10 +85,10 @@ def smallest_change(
     service = answer.question.service
     late = any(not one.holds and one.id.startswith("ttft") for one in limits(answer))
     together = service.plan.serve or (*service.plan.prefill, *service.plan.decode)
-    apart = (
+    disaggregated = (
         (service.plan.prefill, service.plan.decode) if late else (service.plan.decode, service.plan.prefill)
     )
-    for pools in (*apart, together):
+    for pools in (*disaggregated, together):
         if not pools:
             continue
         counts = {pool.id: pool.replicas for pool in pools}

@@ -1,4 +1,4 @@
-"""Candidates repeated by the ways to keep KV and the numbers of replicas, where a workload allows any."""
+"""Candidates repeated by the kinds of KV retention and the numbers of replicas, where allowed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from planner.performance.contenders import Rooms
 from planner.performance.evaluate import batch_ceiling
 from planner.performance.keeping_by_load import kept_by_load
 from planner.performance.keeping_by_number import kept_by_number
-from planner.performance.kept_rows import Capacity, Rows, Way
-from planner.performance.kv_ways import fetching, kv_ways, outside, sticks
+from planner.performance.kept_rows import Capacity, Retention, Rows
+from planner.performance.kv_retention import fetching, kv_retentions, outside, sticks
 from planner.performance.memory_fit import memory_fit
 from planner.performance.replica import replicas
 from planner.planning.workload.case import Case
@@ -52,7 +52,7 @@ def keeping(
     if second is not None:
         workers = workers.with_fetching(fetching(specs, fetch_s))
     planned_rps = float(case.peak_rps) * (1.0 + float(case.headroom.capacity))
-    ways = kv_ways(
+    retentions = kv_retentions(
         traffic,
         specs,
         case.facts,
@@ -66,11 +66,11 @@ def keeping(
     share = policy.prefix_cache_share if traffic.reuse is None and traffic.cached_fraction > 0.0 else 0.0
     none = memory_fit(specs, traffic, headroom, np.full(len(specs), share), case.fill).max_sequences
     asked = _Asked(candidates, case, rules)
-    ways = [asked.judged(_within(way, search)) for way in ways]
+    retentions = [asked.judged(_within(retention, search)) for retention in retentions]
     rows = (kept_by_load if sticks(traffic.reuse) else kept_by_number)(
         Capacity(workers, traffic, case.load, case.limits_s),
         batch_ceiling(none, search),
-        ways,
+        retentions,
         Rooms.of(candidates),
         asked.admitted(np.arange(len(candidates)), share > 0.0, False),
         fetch_s,
@@ -84,7 +84,7 @@ def keeping(
 
 
 class _Asked:
-    """What rules may ask about the ways in which candidates keep KV."""
+    """What rules may ask about the kinds of KV retention of candidates."""
 
     def __init__(self, candidates: Candidates, case: Case, rules: Sequence[PlanningRule]) -> None:
         self.candidates, self.rules = candidates, rules
@@ -119,15 +119,15 @@ class _Asked:
         shape = [bit[index] for bit in self.candidates.structural.values()]
         return ~np.asarray(np.logical_or.reduce([*bits, *shape]))
 
-    def judged(self, way: Way) -> Way:
+    def judged(self, retention: Retention) -> Retention:
         """The way with the candidates that may be bought with it."""
         every = np.arange(len(self.candidates))
-        return replace(way, counts=self.admitted(every, way.caches, way.outside))
+        return replace(retention, counts=self.admitted(every, retention.caches, retention.outside))
 
 
-def _within(way: Way, search: Search) -> Way:
+def _within(retention: Retention, search: Search) -> Retention:
     """With a batch that the problem lists."""
-    return replace(way, max_sequences=batch_ceiling(way.max_sequences, search))
+    return replace(retention, max_sequences=batch_ceiling(retention.max_sequences, search))
 
 
 def _suffixes(variants: Variants, away: BoolArray, tier: str) -> list[str]:

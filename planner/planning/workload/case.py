@@ -101,11 +101,11 @@ class Evaluated:
 
 
 def policy_of(catalog: Catalog) -> Policy:
-    """Judgement of planning, from ``catalog/judgement/planning.yaml``."""
-    entry = catalog.find("judgement", "planning")
+    """Judgment of planning, from ``catalog/judgment/planning.yaml``."""
+    entry = catalog.find("judgment", "planning")
     if entry is None:
         raise input_error(
-            "catalog/judgement", "planning", "no file", "planning.yaml, the judgement of planning"
+            "catalog/judgment", "planning", "no file", "planning.yaml, the judgment of planning"
         )
     return Policy.of(entry)
 

@@ -1,4 +1,4 @@
-"""A workload served apart: its candidates as prefill and decode workers, and their options."""
+"""A workload served disaggregated: its candidates as prefill and decode workers, and their options."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def split_evaluated(
         prefill_routing=case.prefill_routing,
         need_rps=case.need_rps,
     )
-    local = case.engine.hand_over is not None and case.engine.hand_over.local_prefill
+    local = case.engine.kv_transfer is not None and case.engine.kv_transfer.local_prefill
     return evaluate_split(given, sides["prefill"], sides["decode"], local)
 
 
@@ -76,7 +76,7 @@ def split_traffic(traffic: Traffic) -> Traffic:
     return traffic if traffic.reuse is None else replace(traffic_at(traffic, 0.0), reuse=None)
 
 
-def options_apart(
+def disaggregated_options(
     split: Split,
     lots: Sequence[Lot],
     rules: Sequence[PlanningRule],

@@ -10,7 +10,7 @@ import numpy as np
 from planner.candidates.subset import subset
 from planner.performance.capacity import capacities
 from planner.performance.evaluate import batch_ceiling, load_policy
-from planner.performance.kv_ways import fetching
+from planner.performance.kv_retention import fetching
 from planner.performance.pair import RoleCandidates
 from planner.performance.pool_sizes import in_pool
 from planner.performance.replica import replicas

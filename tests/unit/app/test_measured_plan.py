@@ -105,7 +105,7 @@ def test_an_option_left_out_of_one_bucket_does_not_report_its_latency_there(tmp_
 
 
 def test_the_slowest_pair_is_stated_not_the_slowest_halves(tmp_path):
-    """Late with a short hand-over, and early with a long one: no pair takes 400 + 300 ms."""
+    """Late with a short KV transfer, and early with a long one: no pair takes 400 + 300 ms."""
     rows = [
         "late,,a,prefill,h100,1,3,5,400,,,,100",
         "early,,b,prefill,h100,1,3,5,200,,,,300",

@@ -50,9 +50,9 @@ def test_experts_of_data_parallel_attention_span_a_worker_without_a_stated_degre
     assert stated.configurations[0].ep == 8
 
 
-def test_workers_that_cannot_hold_their_model_are_mislabelled():
+def test_workers_that_cannot_hold_their_model_are_mislabeled():
     rows = _split(model="deepseek-r1", gpu="GB200", prefill=Pool(1, 1), decode=Pool(1, 8))
-    assert rows.skipped["S1"] == "a prefill worker of 1 GPU does not hold the model: mislabelled"
+    assert rows.skipped["S1"] == "a prefill worker of 1 GPU does not hold the model: mislabeled"
 
 
 def test_a_worker_beyond_its_fast_link_talks_over_the_network():
@@ -65,11 +65,11 @@ def test_a_worker_beyond_its_fast_link_talks_over_the_network():
 def test_caches_take_the_fast_link_where_all_workers_share_one():
     """Eight GPUs of one server; a fourth worker makes two servers: 400 Gb/s a GPU."""
     near, far = _split(), _split(decode=Pool(3, 4))
-    assert near.loads.hand_over_bytes_per_s[0] == 450e9
-    assert far.loads.hand_over_bytes_per_s[0] == 50e9
+    assert near.loads.kv_transfer_bytes_per_s[0] == 450e9
+    assert far.loads.kv_transfer_bytes_per_s[0] == 50e9
 
 
-def test_a_hand_over_takes_its_bytes_over_the_link():
+def test_a_kv_transfer_takes_its_bytes_over_the_link():
     """An 8B model with 16-bit KV: 1,000 tokens of 131,072 bytes in four parts over 50 GB/s."""
     catalog = load_catalog(())
     base = dataclasses.replace(SPLIT, model="Llama-3.1-8B", kv="bf16", input_tokens=1024.0, requests=1.0)

@@ -52,8 +52,8 @@ def test_relax_names_the_way_out_of_a_predicted_problem(problem, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["conflicts"] == [["budget"]]
     cost_usd_per_h = planner.load(problem()).solve().cost_usd_per_hour
-    ways = [[(change["id"], change["to"]) for change in way["changes"]] for way in told["relaxations"]]
-    assert [("budget", cost_usd_per_h)] in ways
+    modes = [[(change["id"], change["to"]) for change in mode["changes"]] for mode in told["relaxations"]]
+    assert [("budget", cost_usd_per_h)] in modes
 
 
 def test_relax_from_python_is_the_document_of_the_command(problem, capsys):

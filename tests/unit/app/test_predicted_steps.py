@@ -29,9 +29,9 @@ def test_minutes_are_a_slow_start_for_a_small_model_only():
     assert "replicas-start-slowly" in unknown.symptoms
 
 
-def test_a_hand_over_is_slow_against_the_prefill_that_it_moves():
+def test_a_kv_transfer_is_slow_against_the_prefill_that_it_moves():
     moved = {"gpu_model": "h100-sxm", "model": "llama-3.1-8b", "kv_transfer_s": 0.2, "mode": "disaggregated"}
     short = planner.diagnose(moved | {"input_tokens_p50": 500})
-    assert "hand-over-slow" in short.symptoms
+    assert "kv-transfer-slow" in short.symptoms
     long = planner.diagnose(moved | {"input_tokens_p50": 16_000})
-    assert "hand-over-slow" not in long.symptoms
+    assert "kv-transfer-slow" not in long.symptoms

@@ -13,7 +13,7 @@ import planner
 from planner.app.explain_plan import alarms
 from planner.explain.sizing.steps import steps
 from planner.loaders.problem import load_problem_document
-from planner.planning.posing.study import Study
+from planner.planning.formulation.study import Study
 from planner.schema.policy import RulesOfThumb
 
 SEARCH = {"modes": ["aggregated"], "tp": [1], "batched_tokens": [2048]}
@@ -62,7 +62,7 @@ def cost(values):
 
 def options(values):
     problem = load_problem_document(copy.deepcopy(values), catalog())
-    return Study(catalog(), rules(), Path()).pose(problem).question.options
+    return Study(catalog(), rules(), Path()).formulate(problem).question.options
 
 
 def test_the_smallest_number_that_carries_the_demand_at_its_own_hits():
@@ -257,7 +257,7 @@ def test_the_more_requests_have_in_common_the_more_run_at_once():
 def test_the_floor_counts_what_is_held_once_once():
     plan = solved(begins_alike(3000))
     (pool,) = plan.pools
-    told = steps(plan, RulesOfThumb.of(catalog().find("judgement", "sizing")), alarms(catalog()))
+    told = steps(plan, RulesOfThumb.of(catalog().find("judgment", "sizing")), alarms(catalog()))
     (kv,) = [item.value for item in told[3].figures if item.name.startswith("their KV")]
     token = 2 * 2 * 8 * 128 * 32
     found = 3000 // 16 * 16  # What ends inside a block each request holds itself.

@@ -11,8 +11,8 @@ import step_samples
 
 from planner.candidates.roles import kv_class, role_attributes, worth_trying
 from planner.schema.configuration import Drafting
-from planner.schema.engine import Engine, EngineHandOver
-from tests.apart_problems import fits, in_modes, problem_of, study
+from planner.schema.engine import Engine, EngineKvTransfer
+from tests.disaggregated_problems import fits, in_modes, problem_of, study
 
 WORKLOAD = {
     "demand": {"peak_rps": 5},
@@ -22,8 +22,8 @@ WORKLOAD = {
 ON_OFFERS = WORKLOAD | {"model": "llama-3.3-70b"}
 
 
-def posed(workload, fleet, **search):
-    return study().pose(in_modes(problem_of(workload, fleet, **search), "disaggregated"))
+def formulation(workload, fleet, **search):
+    return study().formulate(in_modes(problem_of(workload, fleet, **search), "disaggregated"))
 
 
 def of_role(found, role):
@@ -31,7 +31,7 @@ def of_role(found, role):
 
 
 def test_an_option_of_each_side():
-    found = posed(WORKLOAD, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1], batched_tokens=[2048])
+    found = formulation(WORKLOAD, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1], batched_tokens=[2048])
     prefill, decode = of_role(found, "prefill"), of_role(found, "decode")
     assert {option.kv for option in prefill + decode} == {"fp8 of vllm on NVIDIA in the fleet"}
     for option in prefill:
@@ -45,7 +45,7 @@ def test_an_option_of_each_side():
 
 
 def test_rooms_of_pairs_add_up_to_the_whole():
-    found = posed(WORKLOAD, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1, 2], batched_tokens=[2048])
+    found = formulation(WORKLOAD, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1, 2], batched_tokens=[2048])
     left = {1 - option.ttft_s for option in of_role(found, "prefill")}
     needed = {option.transfer_s for option in of_role(found, "decode")}
     assert needed <= left
@@ -53,7 +53,7 @@ def test_rooms_of_pairs_add_up_to_the_whole():
 
 
 def test_more_room_for_the_decode_side_is_less_for_prefill():
-    found = posed(WORKLOAD, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1], batched_tokens=[8192])
+    found = formulation(WORKLOAD, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1], batched_tokens=[8192])
     whole = "prompts up to"
     for role, sign in (("prefill", -1), ("decode", 1)):
         alike = [option for option in of_role(found, role) if whole not in option.kv]
@@ -64,8 +64,8 @@ def test_more_room_for_the_decode_side_is_less_for_prefill():
         assert rates == sorted(rates)
 
 
-def test_places_do_not_hand_over_to_each_other():
-    found = posed(ON_OFFERS, {"accelerators": ["h100-sxm", "h200-sxm"]}, batched_tokens=[2048])
+def test_places_do_not_transfer_kv_to_each_other():
+    found = formulation(ON_OFFERS, {"accelerators": ["h100-sxm", "h200-sxm"]}, batched_tokens=[2048])
     lots = {lot.id: lot for lot in found.lots}
     for option in of_role(found, "prefill") + of_role(found, "decode"):
         offer = lots[option.supply].offer
@@ -77,15 +77,15 @@ def test_places_do_not_hand_over_to_each_other():
 
 
 def test_parts_of_servers_hand_nothing_over():
-    found = posed(ON_OFFERS, {"accelerators": ["h100-sxm"]}, batched_tokens=[2048])
+    found = formulation(ON_OFFERS, {"accelerators": ["h100-sxm"]}, batched_tokens=[2048])
     lots = {lot.id: lot for lot in found.lots}
     used = {lots[o.supply].unit_gpus for o in of_role(found, "prefill") + of_role(found, "decode")}
     assert used == {8}
 
 
-def test_two_vendors_do_not_hand_over_to_each_other():
+def test_two_vendors_do_not_transfer_kv_to_each_other():
     fleet = {"prices": {"h100-sxm": "2 USD/h", "mi300x": "2 USD/h"}}
-    found = posed(WORKLOAD, fleet, tp=[1], batched_tokens=[2048])
+    found = formulation(WORKLOAD, fleet, tp=[1], batched_tokens=[2048])
     pairs = itertools.product(of_role(found, "prefill"), of_role(found, "decode"))
     for prefill, decode in pairs:
         if fits(prefill, decode):
@@ -94,7 +94,7 @@ def test_two_vendors_do_not_hand_over_to_each_other():
 
 def test_different_degrees_and_gpus_do_where_the_format_agrees():
     fleet = {"prices": {"h100-sxm": "2 USD/h", "l40s": "1 USD/h"}}
-    found = posed(WORKLOAD, fleet, tp=[1, 2], batched_tokens=[2048])
+    found = formulation(WORKLOAD, fleet, tp=[1, 2], batched_tokens=[2048])
     pairs = [
         (prefill, decode)
         for prefill, decode in itertools.product(of_role(found, "prefill"), of_role(found, "decode"))
@@ -106,12 +106,12 @@ def test_different_degrees_and_gpus_do_where_the_format_agrees():
 
 def test_kv_formats_must_agree():
     workload = WORKLOAD | {"precision": {"weights": ["fp8"], "kv": ["fp8", "bf16"]}}
-    found = posed(workload, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1], batched_tokens=[2048])
+    found = formulation(workload, {"prices": {"h100-sxm": "2 USD/h"}}, tp=[1], batched_tokens=[2048])
     formats = {option.kv.split()[0] for option in of_role(found, "prefill") + of_role(found, "decode")}
     assert formats == {"fp8", "bf16"}
 
 
-HANDS_OVER = EngineHandOver(
+HANDS_OVER = EngineKvTransfer(
     hidden="0 %",
     vendors=("NVIDIA",),
     prefill_stages=True,
@@ -122,7 +122,7 @@ HANDS_OVER = EngineHandOver(
 
 
 def able(**changes) -> Engine:
-    return step_samples.MOTOR.model_copy(update={"hand_over": HANDS_OVER.model_copy(update=changes)})
+    return step_samples.MOTOR.model_copy(update={"kv_transfer": HANDS_OVER.model_copy(update=changes)})
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def able(**changes) -> Engine:
         (able(vendors=("AMD",)), 1, "decode", False),
     ],
 )
-def test_what_an_engine_hands_over(engine, pp, role, supported):
+def test_what_an_engine_transfers_kv(engine, pp, role, supported):
     item = step_samples.configuration(engine=engine, pp=pp)
     columns = role_attributes([item], role)
     assert columns["role"].tolist() == [role]
-    assert columns["hand_over_supported"].tolist() == [supported]
+    assert columns["kv_transfer_supported"].tolist() == [supported]
 
 
 def test_a_class_is_format_engine_and_vendor():

@@ -100,7 +100,7 @@ def test_stages_do_not_straddle_servers(launch):
     assert (found.servers, found.gpus_per_server) == (3, 4)
 
 
-def test_prompts_and_answers_apart(launch):
+def test_disaggregated_prefill(launch):
     pools = [{"role": "prefill"}, {"role": "decode"}]
     found = launch(*pools)
     assert taken(found.argv)["--kv-transfer-config"] == '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'

@@ -38,7 +38,7 @@ ROWS = [
     ("queue growing", "fleet-too-small", "queue_growth_per_s", set()),
     ("queue empty at low use", "fleet-too-large", "queue_depth", {"0.4"}),
     ("draft acceptance below 50 %", "drafts-rejected", "spec_acceptance_ratio", {"0.5", "0.6"}),
-    ("KV transfer, apart", "hand-over-at-link-speed", "kv_transfer_s", {"0.3"}),
+    ("KV transfer, apart", "kv-transfer-at-link-speed", "kv_transfer_s", {"0.3"}),
     ("KV transfer, offload", "offload-reload-stalls", "kv_transfer_s", {"0.1"}),
     ("network above 70 %", "exchange-beyond-crossover", "interconnect_ratio", {"0.7"}),
 ]

@@ -152,11 +152,11 @@ def test_a_pool_comes_and_goes(make_plan, pool):
 
 
 def test_prefill_and_decode_instead_of_one(make_plan, pool):
-    apart = {"mode": "disaggregated"}
+    disaggregated = {"mode": "disaggregated"}
     after = make_plan(
         pools=[
-            pool | apart | {"id": "chat/prefill/1", "role": "prefill", "replicas": 2},
-            pool | apart | {"id": "chat/decode/1", "role": "decode", "replicas": 3},
+            pool | disaggregated | {"id": "chat/prefill/1", "role": "prefill", "replicas": 2},
+            pool | disaggregated | {"id": "chat/decode/1", "role": "decode", "replicas": 3},
         ],
         pd_ratio={"gpus": "4:6", "replicas": "2:3"},
     )

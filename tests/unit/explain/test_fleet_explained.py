@@ -25,8 +25,8 @@ def day(make_plan):
 def policies():
     catalog = load_catalog(())
     return (
-        RulesOfThumb.of(catalog.find("judgement", "sizing")),
-        Alarms.of(catalog.find("judgement", "monitoring")),
+        RulesOfThumb.of(catalog.find("judgment", "sizing")),
+        Alarms.of(catalog.find("judgment", "monitoring")),
     )
 
 

@@ -158,5 +158,5 @@ def test_without_a_plan_there_is_nothing_to_watch(no_plan):
 
 
 def test_the_catalog_holds_the_alarms_of_the_method():
-    judgement = load_catalog().find("judgement", "monitoring")
-    assert Alarms.of(judgement) == ALARMS
+    judgment = load_catalog().find("judgment", "monitoring")
+    assert Alarms.of(judgment) == ALARMS

@@ -95,7 +95,7 @@ def test_a_spare_flips_the_winner():
 
 
 def test_the_slower_transfer_counts():
-    """Prefill 300 ms + the larger hand-over: 400 ms with the cheap decode, 350 ms with the dear one."""
+    """Prefill 300 ms + the larger KV transfer: 400 ms with the cheap decode, 350 ms with the dear one."""
     question = ChoiceProblem(
         (
             option("p", 1, 10, role="prefill", ttft_s=F("0.3"), transfer_s=F("0.02")),

@@ -26,8 +26,8 @@ from planner.schema.sizing import WorkloadSizing
 from tests.conftest import CHAT_PLAN, NO_PLAN
 
 BOOK = load_catalog()
-RULES = RulesOfThumb.of(BOOK.find("judgement", "sizing"))
-ALARMS = Alarms.of(BOOK.find("judgement", "monitoring"))
+RULES = RulesOfThumb.of(BOOK.find("judgment", "sizing"))
+ALARMS = Alarms.of(BOOK.find("judgment", "monitoring"))
 PROBLEM = {
     "name": "chat-70b",
     "workloads": [
@@ -214,9 +214,13 @@ def test_batching_says_what_was_not_searched(make):
     found = step(make(problem=both), 9)
     assert not found.open
     assert value(found, "ways searched") == "aggregated and disaggregated"
-    apart = step(make({"mode": "disaggregated", "role": "decode"}, problem=both, pd_ratio={"gpus": "2:6"}), 9)
-    assert value(apart, "prefill to decode in GPUs") == "2:6"
-    assert apart.verdict == ("Prompts and answers run on replicas of their own: neither stalls the other.",)
+    disaggregated = step(
+        make({"mode": "disaggregated", "role": "decode"}, problem=both, pd_ratio={"gpus": "2:6"}), 9
+    )
+    assert value(disaggregated, "prefill to decode in GPUs") == "2:6"
+    assert disaggregated.verdict == (
+        "Prompts and answers run on replicas of their own: neither stalls the other.",
+    )
 
 
 def test_re_check_names_the_nearest_limit(make):
@@ -319,13 +323,13 @@ def test_why_counts_the_spares(make):
 
 
 def test_prefill_and_decode_each_carry_every_request(make):
-    apart = [
+    disaggregated = [
         CHAT_PLAN["pools"][0]
         | {"id": "chat/prefill/1", "role": "prefill", "replicas": 3, "capacity_rps": 17.0},
         CHAT_PLAN["pools"][0]
         | {"id": "chat/decode/1", "role": "decode", "replicas": 5, "capacity_rps": 10.0},
     ]
-    plan = make(pools=apart)
+    plan = make(pools=disaggregated)
     words = "prefill carries 51.0 req/s and decode carries 50.0 req/s."
     assert why(plan)[2].endswith(words)
     assert step(plan, 11).verdict == (f"48.0 req/s with the margin; {words}",)

@@ -114,7 +114,7 @@ def test_policies_lead_to_the_routes_of_the_gateway(make_plan, tmp_path):
     assert aimed == {one["metadata"]["name"] for one in yaml.safe_load_all(routes.content)}
 
 
-def test_prompts_and_answers_apart_wait_where_they_come_in(made):
+def test_disaggregated_prefill_wait_where_they_come_in(made):
     (policy,) = made({"role": "prefill", "replicas": 2}, {"role": "decode", "replicas": 3})[0]["limits.yaml"]
     assert policy["spec"]["circuitBreaker"]["maxParallelRequests"] == 2 * 12 + 3 * 96
 

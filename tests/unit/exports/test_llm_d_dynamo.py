@@ -14,7 +14,7 @@ from planner.exports.registry import target
 
 BIG = {"model": "deepseek-v3", "weights": "fp8", "kv": "bf16", "tp": 8, "pp": 2, "replicas": 3}
 SPARSE = [workload(model="deepseek-v3")]
-APART = ({"role": "prefill", "replicas": 2}, {"role": "decode", "replicas": 3})
+DISAGGREGATED = ({"role": "prefill", "replicas": 2}, {"role": "decode", "replicas": 3})
 
 
 def of(keys, **inside):
@@ -99,7 +99,7 @@ def test_a_pool_is_a_release(values):
 
 
 def test_prefill_and_decode_are_one_release(values):
-    (found,) = values(*APART)
+    (found,) = values(*DISAGGREGATED)
     assert (taken(found["prefill"]), taken(found["decode"])) == (4, 6)
     # The sidecar listens where requests come in, the decode engine behind it.
     assert found["routing"] == {
@@ -126,7 +126,7 @@ def test_replicas_of_several_servers_run_one_script(values):
     ("pools", "said"),
     [
         (({"engine": "sglang"},), "chat/serve/1: the chart of llm-d runs vLLM, not sglang."),
-        ((*APART, {"role": "decode"}), "a release of llm-d has one prefill and one decode layout"),
+        ((*DISAGGREGATED, {"role": "decode"}), "a release of llm-d has one prefill and one decode layout"),
         (({"slice": "3g.40gb", "tp": 1},), "does not count nvidia.com/mig-3g.40gb."),
     ],
 )
@@ -142,7 +142,7 @@ def test_what_the_chart_cannot_say(values, pools, said):
      ("tensorrt-llm", "dynamo.trtllm", "--model-path")],
 )  # fmt: skip
 def test_a_graph_has_a_frontend_and_its_workers(graphs, engine, module, model):
-    graph = graphs(*({"engine": engine} | pool for pool in APART))[-1]
+    graph = graphs(*({"engine": engine} | pool for pool in DISAGGREGATED))[-1]
     frontend, *workers = graph["spec"]["components"]
     assert frontend["type"] == "frontend"
     assert [(one["type"], one["replicas"]) for one in workers] == [("prefill", 2), ("decode", 3)]
@@ -185,7 +185,10 @@ def test_tensorrt_llm_reads_everything_from_its_file(graphs):
             ({}, {"engine": "sglang"}),
             "chat: a DynamoGraphDeployment has one engine, the plan has sglang and vllm.",
         ),
-        (({}, *APART), "chat: Dynamo serves prompts and answers together or apart, not some of each."),
+        (
+            ({}, *DISAGGREGATED),
+            "chat: Dynamo serves prefill and decode aggregated or disaggregated, not some of each.",
+        ),
         (({"gpu": "mi300x"},), "chat/serve/1: Dynamo has no image for AMD."),
     ],
 )

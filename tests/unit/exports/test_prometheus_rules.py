@@ -25,7 +25,7 @@ ENGINES = ["vllm", "sglang", "tensorrt-llm"]
 
 @pytest.fixture
 def case(make_plan, tmp_path):
-    """Of an engine: a pool that serves, and two that serve prompts and answers apart."""
+    """Of an engine: a pool that serves, and two that serve prefill and decode disaggregated."""
 
     def of(
         engine="vllm", pools=({}, {"role": "prefill", "kv_usage": 0.4}, {"role": "decode"}), slo=SLO, **more

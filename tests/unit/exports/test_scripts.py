@@ -64,7 +64,7 @@ def test_what_is_not_given_is_asked_for(started):
     assert "LEADER_ADDRESS: address of the first server of the replica" in said
 
 
-def test_hand_over_between_servers(started):
+def test_kv_transfer_between_servers(started):
     pools = [{"role": "prefill"}, {"role": "decode"}]
     found = started("vllm", *pools, script="chat-prefill-1.sh", environment={"OWN_ADDRESS": "10.0.0.7"})
     assert found["env"]["VLLM_NIXL_SIDE_CHANNEL_HOST"] == "10.0.0.7"

@@ -10,7 +10,7 @@ import pytest
 from planner.performance.at_load import at_load
 from planner.performance.capacity import capacities
 from planner.performance.decode_worker import DecodeWorkers, answer_traffic, parted
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.steptime.build import build_specs
 from tests import load_samples as samples
 
@@ -23,7 +23,7 @@ NAMES = tuple(
 
 
 def workers(item, traffic, network=(50e9, 0.0), **changes):
-    link = HandOver.of((item,), build_specs([item]), traffic, *network)
+    link = KvTransfer.of((item,), build_specs([item]), traffic, *network)
     return DecodeWorkers(link, traffic, **changes)
 
 
@@ -60,13 +60,15 @@ def test_capacity_keeps_the_gap_and_not_what_prompts_would_do_to_it():
     item, limits = samples.configuration(), {"itl_p99": 0.012}
     replicas, ceiling = samples.replicas_of([item]), np.array([256])
     model = workers(item, CHAT)
-    apart = capacities(replicas, ceiling, answer_traffic(CHAT), samples.MEDIANS, limits, model.measure)
-    assert apart.rate_rps[0] > 0.0
-    assert apart.limited_by == ("itl",)
-    assert apart.latency_s["itl_p99"][0] == pytest.approx(0.012, rel=0.02)
+    disaggregated = capacities(
+        replicas, ceiling, answer_traffic(CHAT), samples.MEDIANS, limits, model.measure
+    )
+    assert disaggregated.rate_rps[0] > 0.0
+    assert disaggregated.limited_by == ("itl",)
+    assert disaggregated.latency_s["itl_p99"][0] == pytest.approx(0.012, rel=0.02)
     # A step with a prompt chunk takes longer than that, so prompts may hardly ever come.
     together = capacities(replicas, ceiling, CHAT, samples.MEDIANS, limits)
-    assert together.rate_rps[0] < 0.1 * apart.rate_rps[0]
+    assert together.rate_rps[0] < 0.1 * disaggregated.rate_rps[0]
 
 
 def test_memory_stops_it_at_whole_sequences():
@@ -98,7 +100,7 @@ def test_a_link_that_falls_behind_stops_it():
     assert (zero.max_batch.tolist(), zero.rate_rps.tolist()) == ([0], [0.0])
 
 
-def test_the_hand_over_is_the_first_gap_where_prefill_has_sent_the_first_token():
+def test_the_kv_transfer_is_the_first_gap_where_prefill_has_sent_the_first_token():
     item = samples.configuration()
     plain = load_of(workers(item, FIXED), item, FIXED, 5.0)
     gap = load_of(workers(item, FIXED, sender_s=0.5), item, FIXED, 5.0)

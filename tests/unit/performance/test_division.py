@@ -6,7 +6,7 @@ import pytest
 
 from planner.performance.division import (
     ANSWER_PERCENT,
-    HAND_OVER_PERCENT,
+    KV_TRANSFER_PERCENT,
     LARGEST_ROOM,
     SENDER_BOUNDS_MS,
     SLOW_LINK_PERCENT,
@@ -25,11 +25,11 @@ def test_limits_on_the_first_token():
 
 
 def test_rooms_are_nested():
-    """A larger room leaves more for the start and for the hand-over, or pairs would not keep their shares."""
-    assert len(START_PERCENT) == len(HAND_OVER_PERCENT)
-    for shares in (START_PERCENT, HAND_OVER_PERCENT, ANSWER_PERCENT, SENDER_BOUNDS_MS):
+    """A larger room leaves more for start and KV transfer, or pairs would not keep their shares."""
+    assert len(START_PERCENT) == len(KV_TRANSFER_PERCENT)
+    for shares in (START_PERCENT, KV_TRANSFER_PERCENT, ANSWER_PERCENT, SENDER_BOUNDS_MS):
         assert list(shares) == sorted(set(shares))
-    rooms = [Division(*pair).room for pair in zip(START_PERCENT, HAND_OVER_PERCENT, strict=True)]
+    rooms = [Division(*pair).room for pair in zip(START_PERCENT, KV_TRANSFER_PERCENT, strict=True)]
     assert rooms == sorted(set(rooms))
     assert max(rooms) < LARGEST_ROOM
     assert Division(sender_ms=SENDER_BOUNDS_MS[-1]).room == LARGEST_ROOM
@@ -38,7 +38,7 @@ def test_rooms_are_nested():
 def test_shares_on_a_slow_link_fit_nobody_else():
     tracks = [Division(*pair, own_track=True).track for pair in SLOW_LINK_PERCENT]
     assert len(set(tracks)) == len(SLOW_LINK_PERCENT)
-    assert all(start + hand_over < 100 for start, hand_over in SLOW_LINK_PERCENT)
+    assert all(start + kv_transfer < 100 for start, kv_transfer in SLOW_LINK_PERCENT)
     assert Division(*SLOW_LINK_PERCENT[0]).track == ""
 
 
@@ -46,7 +46,7 @@ def test_what_must_agree_and_what_is_told():
     plain, split = Division(10, 3), Division(10, 3, answer=85, local_tokens=500)
     assert (plain.track, plain.text) == ("", "13 % of TTFT after prefill")
     assert split.track == "answers 85 % of E2E, prompts up to 500 tokens at decode"
-    assert Division(sender_ms=16).text == "hand-over within 16 ms"
+    assert Division(sender_ms=16).text == "KV transfer within 16 ms"
     assert Division().text == ""
 
 

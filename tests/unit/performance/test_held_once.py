@@ -6,7 +6,7 @@ import load_samples as samples
 import numpy as np
 import pytest
 
-from planner.performance.kv_ways import kv_ways
+from planner.performance.kv_retention import kv_retentions
 from planner.performance.memory_fit import memory_fit
 from planner.performance.residency import LEVELS
 from planner.performance.traffic import traffic
@@ -46,49 +46,50 @@ def of_sessions(shared, **cache):
     return traffic(Workload.model_validate(made), None, None, 0, 0.95, 0.25)
 
 
-def ways(part):
-    return kv_ways(part, SPECS, FACTS, 0.1, 0.25, samples.FILL, 8.0, None, {"itl_p99": 0.08})
+def retentions(part):
+    return kv_retentions(part, SPECS, FACTS, 0.1, 0.25, samples.FILL, 8.0, None, {"itl_p99": 0.08})
 
 
 def all_held(part):
-    return next(way for way in ways(part) if way.once is not None)
+    return next(retention for retention in retentions(part) if retention.once is not None)
 
 
 @pytest.mark.parametrize("count", [1, 6])
 def test_the_batch_by_hand(count):
     """4,400 tokens a sequence, of which 2,000 lie in one of the prefixes of 2,000 that a cache holds once."""
-    way = all_held(of_prefixes(hit="50 %", prefixes=count, prefix_tokens=2000))
+    retention = all_held(of_prefixes(hit="50 %", prefixes=count, prefix_tokens=2000))
     pool = memory_fit(SPECS, of_prefixes(hit="0 %"), 0.1, 0.0, samples.FILL).account.kv_cache_bytes
     for row in range(3):
         token, block = SPECS.kv_full_bytes_per_token[row], SPECS.kv_block_tokens[row]
         assert 2000 % block == 0
         assert 4400 % block == 0
         expected = (pool[row] - count * 2000 * token) // (2400 * token) * SPECS.attention_dp[row]
-        assert way.max_sequences[row] == min(expected, SPECS.max_running[row] * SPECS.attention_dp[row])
+        assert retention.max_sequences[row] == min(expected, SPECS.max_running[row] * SPECS.attention_dp[row])
         assert NO_CACHE[row] < expected
 
 
 def test_only_whole_blocks_are_shared():
     block = int(SPECS.kv_block_tokens[0])
-    way = all_held(of_prefixes(hit="50 %", prefixes=1, prefix_tokens=2 * block + 1))
-    assert way.once.spared_bytes[0] == 2 * block * SPECS.kv_full_bytes_per_token[0]
-    assert way.once.copy_bytes[0] == 3 * block * SPECS.kv_full_bytes_per_token[0]
+    retention = all_held(of_prefixes(hit="50 %", prefixes=1, prefix_tokens=2 * block + 1))
+    assert retention.once.spared_bytes[0] == 2 * block * SPECS.kv_full_bytes_per_token[0]
+    assert retention.once.copy_bytes[0] == 3 * block * SPECS.kv_full_bytes_per_token[0]
 
 
 def test_what_is_held_everywhere_is_found_whatever_routing_and_number():
     for routing in ("round-robin", "cache-aware"):
-        way = all_held(of_prefixes(hit="50 %", prefixes=3, prefix_tokens=2000, routing=routing))
-        assert (way.held.cache == LEVELS).all()
+        retention = all_held(of_prefixes(hit="50 %", prefixes=3, prefix_tokens=2000, routing=routing))
+        assert (retention.held.cache == LEVELS).all()
 
 
 def test_prefixes_that_leave_no_room_are_not_all_held():
-    way = all_held(of_prefixes(hit="50 %", prefixes=1_000_000, prefix_tokens=2000))
-    assert not way.usable.any()
+    retention = all_held(of_prefixes(hit="50 %", prefixes=1_000_000, prefix_tokens=2000))
+    assert not retention.usable.any()
 
 
 def test_a_stated_share_is_kept():
     assert all(
-        way.share == 0.5 for way in ways(of_prefixes(hit="50 %", prefixes=1, prefix_tokens=9, share="50 %"))
+        retention.share == 0.5
+        for retention in retentions(of_prefixes(hit="50 %", prefixes=1, prefix_tokens=9, share="50 %"))
     )
 
 
@@ -111,17 +112,18 @@ def test_a_longer_common_prefix_never_lowers_the_batch():
 def test_nor_that_of_sessions_in_any_way():
     known = {}
     for shared in LONGER:
-        for way in ways(of_sessions(shared)):
-            before = known.get(way.share)
-            assert before is None or (way.max_sequences >= before).all()
-            known[way.share] = way.max_sequences
+        for retention in retentions(of_sessions(shared)):
+            before = known.get(retention.share)
+            assert before is None or (retention.max_sequences >= before).all()
+            known[retention.share] = retention.max_sequences
     assert set(known) == {0.0, 0.25, 0.5, 1.0, 2.0, 4.0}
 
 
 def test_a_session_at_rest_holds_what_is_its_own():
     """Twice the room for a session, beside the one copy, holds twice the sessions."""
     alone, shared = (
-        next(way for way in ways(of_sessions(tokens)) if way.share == 0.25) for tokens in (0, 3200)
+        next(retention for retention in retentions(of_sessions(tokens)) if retention.share == 0.25)
+        for tokens in (0, 3200)
     )
     rest = of_sessions(0).reuse.entry_tokens
     token, block = SPECS.kv_full_bytes_per_token[0], SPECS.kv_block_tokens[0]

@@ -15,7 +15,7 @@ from planner.performance.contenders import Rooms
 from planner.performance.keeping_by_load import kept_by_load
 from planner.performance.keeping_by_number import kept_by_number
 from planner.performance.kept_rows import Capacity
-from planner.performance.kv_ways import fetching, kv_ways, outside
+from planner.performance.kv_retention import fetching, kv_retentions, outside
 from planner.performance.memory_fit import memory_fit
 from planner.performance.residency import LEVELS, numbers, runs
 from planner.performance.reuse import traffic_at
@@ -79,15 +79,15 @@ def built(part, offload=None):
     if offload is not None:
         second = outside(offload, ITEMS, SPECS, workers, part, 0.8, 0.0)
         workers = workers.with_fetching(fetching(SPECS, second.fetch_s_per_token))
-    ways = kv_ways(part, SPECS, samples.DENSE_70B, 0.1, 0.25, samples.FILL, 8.0, second, LIMITS_S)
-    return ways, Capacity(workers, part, samples.MEDIANS, LIMITS_S)
+    retentions = kv_retentions(part, SPECS, samples.DENSE_70B, 0.1, 0.25, samples.FILL, 8.0, second, LIMITS_S)
+    return retentions, Capacity(workers, part, samples.MEDIANS, LIMITS_S)
 
 
 def rows_of(part, keep, offload=None):
-    ways, capacity = built(part, offload)
+    retentions, capacity = built(part, offload)
     none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS)), samples.FILL).max_sequences
     fetch_s = np.zeros(len(ITEMS))
-    return keep(capacity, none, ways, ROOMS, np.ones(len(ITEMS), dtype=bool), fetch_s)
+    return keep(capacity, none, retentions, ROOMS, np.ones(len(ITEMS), dtype=bool), fetch_s)
 
 
 def best_rates(rows, room):
@@ -107,19 +107,19 @@ def best_rates(rows, room):
 
 def exhaustive_by_number(part, room, offload=None):
     """The same from every candidate, way and level."""
-    ways, capacity = built(part, offload)
+    retentions, capacity = built(part, offload)
     none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS)), samples.FILL).max_sequences
     mine = np.flatnonzero((GPUS == 4) == room)
     rate = capacity.at(mine, [(0, 0, False)] * mine.size, none[mine]).rate_rps
     best = np.full(numbers().first.size, rate.max())
-    for way in ways:
+    for retention in retentions:
         known = {}
         for group in range(best.size):
-            cache, fetched = way.held.cache[mine, group], way.held.fetched[mine, group]
+            cache, fetched = retention.held.cache[mine, group], retention.held.fetched[mine, group]
             levels = tuple((a, b, True) for a, b in zip(cache.tolist(), fetched.tolist(), strict=True))
             if levels not in known:
-                rate = capacity.at(mine, levels, way.max_sequences[mine]).rate_rps
-                known[levels] = rate[way.usable[mine]].max(initial=0.0)
+                rate = capacity.at(mine, levels, retention.max_sequences[mine]).rate_rps
+                known[levels] = rate[retention.usable[mine]].max(initial=0.0)
             best[group] = max(best[group], known[levels])
     return best
 
@@ -155,19 +155,19 @@ def test_rows_by_number_with_a_second_level(monkeypatch):
 def test_rows_by_load_hold_the_best_of_every_room(offload, room):
     part = sessions(prefix_cache={"share": "50 %"} if offload else None)
     rows = rows_of(part, kept_by_load, offload)
-    ways, capacity = built(part, offload)
+    retentions, capacity = built(part, offload)
     none = memory_fit(SPECS, part, 0.1, np.zeros(len(ITEMS)), samples.FILL).max_sequences
     mine = np.flatnonzero((GPUS == 4) == room)
     best = float(capacity.at(mine, [(0, 0, False)] * mine.size, none[mine]).rate_rps.max())
-    for way in ways:
+    for retention in retentions:
         for parts in range(LEVELS + 1):
             inside = np.full(mine.size, parts)
-            if way.outside:
-                inside = np.floor(parts * way.held.inside_fraction[mine] / 5).astype(int) * 5
+            if retention.outside:
+                inside = np.floor(parts * retention.held.inside_fraction[mine] / 5).astype(int) * 5
             levels = [(int(a), parts - int(a), True) for a in inside]
-            rate = capacity.at(mine, levels, way.max_sequences[mine]).rate_rps
-            most = way.held.full_rps[mine] * LEVELS / max(parts, 1e-9)
-            best = max(best, float(np.minimum(rate, most)[way.usable[mine]].max(initial=0.0)))
+            rate = capacity.at(mine, levels, retention.max_sequences[mine]).rate_rps
+            most = retention.held.full_rps[mine] * LEVELS / max(parts, 1e-9)
+            best = max(best, float(np.minimum(rate, most)[retention.usable[mine]].max(initial=0.0)))
     kept = [row for row, item in enumerate(rows.variants.candidate) if (GPUS[item] == 4) == room]
     assert rows.capacities.rate_rps[kept].max() == pytest.approx(best, rel=1e-9)
     assert (rows.variants.replicas_from == 1).all()
@@ -223,17 +223,17 @@ def test_running_requests_are_set_aside_only_without_limits():
     part = samples.traffic_of(*samples.RETRIEVAL)
     second = outside(OFFLOAD, ITEMS, SPECS, samples.replicas_of(ITEMS), part, 0.8, 0.0)
     facts = samples.DENSE_70B
-    assert kv_ways(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, second, LIMITS_S) == []
-    (way,) = kv_ways(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, second, {})
+    assert kv_retentions(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, second, LIMITS_S) == []
+    (retention,) = kv_retentions(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, second, {})
     strict = memory_fit(SPECS, part, 0.1, 0.0, samples.FILL).max_sequences
-    assert way.pauses
-    open_ = way.usable & (strict < SPECS.max_running * SPECS.attention_dp)
+    assert retention.pauses
+    open_ = retention.usable & (strict < SPECS.max_running * SPECS.attention_dp)
     assert open_.any()
-    assert (way.max_sequences[open_] > strict[open_]).all()
+    assert (retention.max_sequences[open_] > strict[open_]).all()
     tiny = KvOffload(capacity_per_gpu="1 MB", bandwidth="50 GB/s")
     small = outside(tiny, ITEMS, SPECS, samples.replicas_of(ITEMS), part, 0.8, 0.0)
-    (way,) = kv_ways(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, small, {})
-    assert not way.usable.any()
+    (retention,) = kv_retentions(part, SPECS, facts, 0.1, 0.25, samples.FILL, 8.0, small, {})
+    assert not retention.usable.any()
 
 
 def test_numbers_are_single_then_an_eighth_wide():

@@ -106,7 +106,7 @@ def test_the_cheaper_way_to_serve_is_taken():
         row("P", 20, role="prefill", usd_per_hour=2), row("D", 60, role="decode", usd_per_hour=3),
     )  # fmt: skip
     choice = solved(problem(), *rows)
-    assert (choice.value, choice.ways) == (9, {"w": "disaggregated"})
+    assert (choice.value, choice.modes) == (9, {"w": "disaggregated"})
     only = problem(search={"modes": ["aggregated"]})
     assert solved(only, *rows).value == 18
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from planner.performance.capacity import capacities
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.prefill_capacity import prefill_capacities
 from planner.performance.prefill_worker import PrefillWorkers
 from planner.schema.routing import SCATTERING, Routing
@@ -63,7 +63,7 @@ def planned_rps(name, policy, replicas, burstiness):
     traffic = replace(samples.traffic_of(prompt, answer, counted), routing=Routing(policy, replicas))
     if answer != 1:
         return float(capacities(model, np.array([BATCH]), traffic, samples.MEDIANS, limits).rate_rps[0])
-    link = HandOver.of((item,), build_specs([item]), traffic, 50e12, 0.0)
+    link = KvTransfer.of((item,), build_specs([item]), traffic, 50e12, 0.0)
     workers = PrefillWorkers(model, traffic, samples.MEDIANS, link)
     return float(prefill_capacities(workers, np.array([10**6]), limits, {}).rate_rps[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.performance.hand_over import HandOver
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.prefill_capacity import prefill_capacities
 from planner.performance.prefill_worker import PrefillWorkers, computed_tokens
 from planner.steptime.build import build_specs
@@ -17,7 +17,7 @@ CHAT = samples.traffic_of(*samples.CHAT)
 
 
 def workers_of(*items, traffic=CHAT, network=(50e9, 0.0), policy=samples.MEDIANS):
-    link = HandOver.of(items, build_specs(items), traffic, *network)
+    link = KvTransfer.of(items, build_specs(items), traffic, *network)
     return PrefillWorkers(samples.replicas_of(items), traffic, policy, link)
 
 
@@ -87,7 +87,7 @@ def test_a_slow_link_stops_it():
     assert slow.limited_by == ("kv-transfer",)
 
 
-def test_a_hand_over_in_time_leaves_the_link_room():
+def test_a_kv_transfer_in_time_leaves_the_link_room():
     item, traffic = samples.configuration(tp=4), samples.traffic_of(2000, 100)
     workers = workers_of(item, traffic=traffic, network=(1e9, 0.0))
     alone = 2000 * 80 * 2048 / 4 / 1e9
@@ -141,12 +141,12 @@ def test_ranks_work_off_prompts_of_their_own():
     assert rates[1] / rates[0] == pytest.approx(2.0, rel=0.15)
 
 
-def test_a_prefix_cache_leaves_less_to_compute_but_nothing_less_to_hand_over():
+def test_a_prefix_cache_leaves_less_to_compute_but_nothing_less_to_transfer():
     item = samples.configuration()
     plain, cached = samples.traffic_of(2000, 100), samples.traffic_of(2000, 100, prefix_cache_hit="50 %")
     assert computed_tokens(cached, 2000.0) == pytest.approx(1000.0)
     both = [workers_of(item, traffic=traffic) for traffic in (plain, cached)]
     rates = [prefill_capacities(one, PLENTY, {"ttft_p99": 1.0}, {}).rate_rps[0] for one in both]
     assert rates[1] > 1.5 * rates[0]
-    times = [one.hand_over.time_s(ROW, 2000.0, 0.0)[0] for one in both]
+    times = [one.kv_transfer.time_s(ROW, 2000.0, 0.0)[0] for one in both]
     assert times[0] == times[1]

@@ -20,7 +20,7 @@ FLAT = StepTable([0.0] + [0.01] * 64, [0.0] * 65, [0, 64], [1.0, 1000.0], [[0.00
 def worker(table=FLAT, **changes):
     given = {
         "table": table, "batched_tokens": 1000, "running": 64, "kv_tokens": 1e9, "reserves_answer": False,
-        "prompts_apart": False, "caches": False,
+        "prefill_only_steps": False, "caches": False,
     }  # fmt: skip
     return Worker(**given | changes)
 
@@ -45,9 +45,9 @@ def test_a_prompt_holds_up_those_who_decode():
     assert found.gap_s.max() == pytest.approx(0.11)
 
 
-def test_prompts_apart_stop_decoding():
+def test_prefill_only_steps_stop_decoding():
     requests = run_requests(RunLengths(100, 101, 0.0, 0.0), None, 2, 1)
-    found = run(requests, [0.0, 0.5], prompts_apart=True)
+    found = run(requests, [0.0, 0.5], prefill_only_steps=True)
     assert found.gap_s.max() == pytest.approx(0.11, abs=1e-6)
     assert found.last_s[0] == pytest.approx(1.2, abs=0.011)
 

@@ -28,7 +28,7 @@ def _seen(own, asked, replicas=1):
 
 def test_prompts_first_gain_first_tokens_and_lose_gaps():
     plain, gaps, _ = _seen(worker(), _mixed())
-    apart, stutter, _ = _seen(worker(prompts_apart=True), _mixed())
+    apart, stutter, _ = _seen(worker(prefill_only_steps=True), _mixed())
     assert apart.mean() < plain.mean()
     assert stutter.mean_s() > 1.2 * gaps.mean_s()
     assert stutter.quantile_s(0.999) > gaps.quantile_s(0.999)

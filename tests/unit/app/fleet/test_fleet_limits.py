@@ -251,19 +251,19 @@ def test_the_same_question_is_asked_once_and_a_known_answer_never():
 
 
 def test_limits_of_replicas_go_to_whoever_poses_the_question():
-    posed = []
+    formulation = []
 
-    def pose(changes):
-        posed.append(dict(changes))
+    def formulate(changes):
+        formulation.append(dict(changes))
         return fleet([option("a", "g", 1, 4 if changes else 1)], LINES[:1], [need(3)])
 
     slow = Axis(named()["power"]).limit.__class__("itl:w", "latency", "", "s", F(1, 50))
-    limits = (slow, *fleet_limits(pose({}), None, {}))
-    asker = FleetAsker(pose, limits, Run(), solver=lambda question, goal, limit_s: enumerated(question))
+    limits = (slow, *fleet_limits(formulate({}), None, {}))
+    asker = FleetAsker(formulate, limits, Run(), solver=lambda question, goal, limit_s: enumerated(question))
     assert asker.ask({}).status == "infeasible"
     assert asker.ask({"itl:w": F(1, 10)}).counts == {"a": 1}
     assert asker.ask({"itl:w": F(1, 10), "supply:g/owned": F(0)}).status == "infeasible"
-    assert posed == [{}, {}, {"itl:w": F(1, 10)}]
+    assert formulation == [{}, {}, {"itl:w": F(1, 10)}]
 
 
 def test_every_question_gets_a_part_of_the_time():

@@ -19,7 +19,7 @@ d-h100,chat,decode,h100,1,10,,20,50
 d-a100,chat,decode,a100,1,5,,30,90
 """
 PROBLEM = {
-    "name": "apart",
+    "name": "disaggregated",
     "workers": "workers.csv",
     "workloads": [
         {
@@ -71,10 +71,10 @@ def test_what_is_prefilled_at_a_place_is_decoded_there(tmp_path):
 
 def test_a_pair_is_never_divided_between_regions(tmp_path):
     """Only prefill runs on the GPUs in eu, only decode on those in us: nothing fits together."""
-    apart = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
-    assert solved(tmp_path, apart).status == "infeasible"
+    disaggregated = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
+    assert solved(tmp_path, disaggregated).status == "infeasible"
     one = [{**line, "region": "eu"} for line in PROBLEM["fleet"]["supply"]]
-    plan = solved(tmp_path, apart, supply=one)
+    plan = solved(tmp_path, disaggregated, supply=one)
     assert plan.status == "optimal"
     assert plan.pd_ratio["gpus"]
 
@@ -92,17 +92,17 @@ def test_a_pair_is_never_divided_between_regions(tmp_path):
     ],
 )
 def test_places_are_regions_of_providers(tmp_path, first, second, paired):
-    apart = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
+    disaggregated = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
     lines = [
         {key: value for key, value in line.items() if key != "region"} | place
         for line, place in zip(PROBLEM["fleet"]["supply"], (first, second), strict=True)
     ]
-    plan = solved(tmp_path, apart, supply=lines)
+    plan = solved(tmp_path, disaggregated, supply=lines)
     assert plan.status == ("optimal" if paired else "infeasible")
 
 
 def test_latency_is_that_of_pairs_that_stand_together(tmp_path):
-    """In us 600 + 90 ms, in eu 400 + 50 ms; the slow hand-over of us never follows a prompt in eu."""
+    """In us 600 + 90 ms, in eu 400 + 50 ms; the slow KV transfer of us never follows a prompt in eu."""
     table = TABLE.replace("600,,90", "400,,90").replace("400,,50", "600,,50")
     plan = solved(tmp_path, table)
     state = next(state for state in plan.constraints if state.id == "ttft:chat")
@@ -118,7 +118,7 @@ d,chat,decode,b200,1,40
 
 
 def by_hour(folder, *hourly_rps, table=BOTH):
-    """One whole replica an hour is cheap; many requests are cheaper served apart."""
+    """One whole replica an hour is cheap; many requests are cheaper served disaggregated."""
     problem = copy.deepcopy(PROBLEM)
     problem["workloads"] = [{"name": "chat", "demand": {"hourly_rps": list(hourly_rps)}}]
     problem["search"] = {"modes": ["aggregated", "disaggregated"]}
@@ -149,7 +149,7 @@ def test_shares_of_a_day_sum_to_one_where_hours_are_served_in_different_ways(tmp
 
 
 def test_the_ratio_is_that_of_one_hour(tmp_path):
-    """Of the hour with most requests apart: a sum over pools of different hours never runs."""
+    """Of the hour with most disaggregated requests: a sum over pools of different hours never runs."""
     table = BOTH.replace("p,chat,prefill,a100,1,40", "p,chat,prefill,a100,1,100\np2,chat,prefill,l40s,1,30")
     plan = by_hour(tmp_path, 5, 90, 25, 5, table=table)
     assert {pool.option for pool in plan.pools} == {"whole", "p", "p2", "d"}
@@ -161,11 +161,11 @@ def test_the_ratio_is_that_of_one_hour(tmp_path):
     [("2 GB/s", "40 ms", 0.69), ("20 GB/s", "40 ms", 0.49), ("1 GB/s", "1 ms", None)],
 )
 def test_a_stated_link_joins_two_places_at_its_speed(tmp_path, network, latency, ttft_s):
-    """Hand-overs of 50 ms at 10 GB/s: 250 ms at 2 GB/s, 500 ms at 1 GB/s, and never faster than measured."""
-    apart = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
-    apart = apart.replace("a100,1,5,,30,90", "a100,1,5,,30,50")
+    """Transfers of 50 ms at 10 GB/s: 250 ms at 2 GB/s, 500 ms at 1 GB/s, and never faster than measured."""
+    disaggregated = "\n".join(row for row in TABLE.splitlines() if row[:6] not in ("p-a100", "d-h100"))
+    disaggregated = disaggregated.replace("a100,1,5,,30,90", "a100,1,5,,30,50")
     link = {"between": ["EU", "us"], "network": network, "latency": latency}
-    plan = solved(tmp_path, apart, network="10 GB/s", links=[link])
+    plan = solved(tmp_path, disaggregated, network="10 GB/s", links=[link])
     if ttft_s is None:
         assert plan.status == "infeasible"
         return
@@ -219,11 +219,11 @@ def test_predicted_pairs_over_a_link_are_those_of_its_speed(tmp_path):
 
     assert plan().status == "infeasible"
     slow, fast = (plan({"network": f"{rate} GB/s", "latency": "50 ms"}) for rate in (0.5, 20))
-    hand_over_s = []
+    kv_transfer_s = []
     for one in (slow, fast):
         assert one.status == "optimal"
         assert {pool.site for pool in one.pools} == {"eu", "us"}
-        hand_over_s.append(next(pool for pool in one.pools if pool.role == "prefill").hand_over_s["mean"])
+        kv_transfer_s.append(next(pool for pool in one.pools if pool.role == "prefill").kv_transfer_s["mean"])
     # About 1,100 tokens of 64 KiB: 0.07 GB, at 0.5 GB/s instead of 20, and some that wait for the link.
-    assert hand_over_s[1] > 0.05
-    assert 0.12 < hand_over_s[0] - hand_over_s[1] < 0.2
+    assert kv_transfer_s[1] > 0.05
+    assert 0.12 < kv_transfer_s[0] - kv_transfer_s[1] < 0.2
