@@ -29,7 +29,7 @@ SCORE = normal_score((1.0 + CONFIDENCE) / 2.0)
 
 
 def scored(row: Measurement) -> bool:
-    """Whether a row counts: speculation as labelled off, and nothing doubtful about it."""
+    """Whether a row counts: speculation as labeled off, and nothing doubtful about it."""
     return row.speculation == "none" and not row.doubtful and not contradicts_itself(row)
 
 

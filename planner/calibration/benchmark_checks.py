@@ -10,7 +10,7 @@ from planner.schema.catalog import Parameter
 from planner.schema.measurement import Kind
 
 Limits = Mapping[str, Parameter]
-"""``catalog/judgement/benchmarks.yaml``."""
+"""``catalog/judgment/benchmarks.yaml``."""
 
 
 def faults_of(point: BenchmarkPoint, limits: Limits) -> list[Fault]:

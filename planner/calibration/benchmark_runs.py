@@ -78,7 +78,7 @@ class _Resolver:
 
     def __init__(self, flags: Flags, names: Names) -> None:
         self.flags, self.names, self.catalog = flags, names, names.catalog
-        self.judgement: Mapping[str, Any] = self.catalog.find("judgement", "benchmarks").parameters
+        self.judgment: Mapping[str, Any] = self.catalog.find("judgment", "benchmarks").parameters
         self.own_model: Model | None = None
         if flags.model is not None:
             names.model(flags.model)
@@ -88,7 +88,7 @@ class _Resolver:
 
     def run(self, point: BenchmarkPoint) -> Run | None:
         before = len(self.names.faults)
-        self.names.faults += faults_of(point, self.judgement)
+        self.names.faults += faults_of(point, self.judgment)
         model, gpu, engine = self._model(point), self._gpu(point), self._engine(point)
         degrees = {name: self._degree(point, name) for name in _DEGREES}
         isl = self._tokens(point, "isl", point.isl_mean_tokens)

@@ -32,10 +32,10 @@ def start_ups(rows: MeasuredRows, calibration: Calibration) -> dict[str, str]:
     Only rows whose requests all have a place are looked at: a full cache makes any wait possible.
     """
     specs, loads = rows.prepared.specs(calibration), rows.loads
-    every, apart = np.arange(len(loads)), loads.prefill_row >= 0
+    every, disaggregated = np.arange(len(loads)), loads.prefill_row >= 0
     places = fitting_sequences(specs, every, loads) * loads.decode_workers
-    worker = np.where(apart, loads.prefill_row, every)
-    servers = specs.attention_dp[worker] * np.where(apart, loads.prefill_workers, 1.0)
+    worker = np.where(disaggregated, loads.prefill_row, every)
+    servers = specs.attention_dp[worker] * np.where(disaggregated, loads.prefill_workers, 1.0)
     all_s = loads.requests * prompt_alone_s(specs, worker, loads.input_tokens) / servers
     seen = [
         place

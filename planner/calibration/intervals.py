@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.calibration.accuracy import SCORE
 from planner.calibration.measured_rows import MeasuredRows
-from planner.calibration.spread_errors import APART, DISTANCES, Errors, Factor, SpreadErrors
+from planner.calibration.spread_errors import DISAGGREGATED, DISTANCES, Errors, Factor, SpreadErrors
 from planner.calibration.spread_fit import Picked, near_spread
 from planner.performance.spread import near_sigma_log, properties
 from planner.physics.arrays import FloatArray
@@ -22,9 +22,9 @@ FEWEST = 30
 def interval_counts(errors: SpreadErrors, model: SpreadModel, rows: MeasuredRows) -> dict[str, IntervalCount]:
     """By number and class: rows whose pair was left out, and disaggregated ones, which no fit has seen."""
     found = {}
-    pairs, apart = errors.by_way["pair"], errors.by_way[APART]
+    pairs, disaggregated = errors.by_way["pair"], errors.by_way[DISAGGREGATED]
     honest = _inside(pairs, sigma_of_others(pairs, model))
-    for part, others in ((pairs, honest), (apart, None)):
+    for part, others in ((pairs, honest), (disaggregated, None)):
         inside = _inside(part, sigmas(part, model, rows))
         for name, picked in _classes(part, rows):
             if picked.sum() >= FEWEST:

@@ -12,7 +12,7 @@ from planner.performance.distance import Ground, LoadPoint
 from planner.performance.rows import fitting_sequences
 from planner.physics.arrays import FloatArray
 from planner.schema.configuration import Configuration
-from planner.schema.spread import KINDS_OF_PARALLELISM, Measured, MeasuredGpu, MeasuredWay
+from planner.schema.spread import KINDS_OF_PARALLELISM, Measured, MeasuredGpu, MeasuredSetup
 
 SOURCE = "spread"
 
@@ -45,9 +45,9 @@ def ground_of_rows(rows: MeasuredRows, points: tuple[LoadPoint, ...], picked: It
             bandwidth_bytes_per_s=float(item.accelerator.memory.bandwidth),
             flops_per_s=float(item.accelerator.compute.bf16),
         )
-    ways = tuple(_way(rows, points, lines[key]) for key in sorted(lines))
+    setups = tuple(_setup(rows, points, lines[key]) for key in sorted(lines))
     known = {name: tuple(sorted(families[name])) for name in sorted(families)}
-    return Ground(Measured(gpus=dict(sorted(gpus.items())), ways=ways, source=SOURCE), known)
+    return Ground(Measured(gpus=dict(sorted(gpus.items())), setups=setups, source=SOURCE), known)
 
 
 def _line(item: Configuration) -> tuple[object, ...]:
@@ -55,10 +55,10 @@ def _line(item: Configuration) -> tuple[object, ...]:
     return (*names, *(getattr(item, name) > 1 for name, _ in KINDS_OF_PARALLELISM))
 
 
-def _way(rows: MeasuredRows, points: tuple[LoadPoint, ...], members: list[int]) -> MeasuredWay:
+def _setup(rows: MeasuredRows, points: tuple[LoadPoint, ...], members: list[int]) -> MeasuredSetup:
     items = [rows.configurations[row] for row in members]
     one = items[0]
-    return MeasuredWay(
+    return MeasuredSetup(
         gpu=one.accelerator.id,
         engine=one.engine.id,
         weights=one.weights.id,

@@ -32,7 +32,7 @@ UNNAMED = "unnamed"
 UNNAMED_ENGINE = "vllm"
 _TP = (1, 2, 4, 8)
 _RUNS = "run_requests."
-"""Judgement on runs of a document: its name, then prompt and answer tokens."""
+"""Judgment on runs of a document: its name, then prompt and answer tokens."""
 _COMFORT_SEQUENCES = 16.0
 """An audited run of unknown layout takes the smallest degree that holds so many sequences."""
 _HELD = 0.8
@@ -98,7 +98,7 @@ class _Reader:
     def __init__(self, catalog: Catalog, calibration: Calibration) -> None:
         self.catalog = catalog
         self.calibration = calibration
-        self.judgement = catalog.find("judgement", "measurements").parameters
+        self.judgment = catalog.find("judgment", "measurements").parameters
         self.formats = catalog.formats
         self.network = default_network(Fleet(), catalog)
         self._facts: dict[str, ModelFacts] = {}
@@ -178,7 +178,7 @@ class _Reader:
     def completed(self, row: Measurement) -> Measurement:
         """The row with lengths and load; a reason where they are missing."""
         if not row.input_tokens:
-            known = self.judgement.get(f"input_tokens.{self.model(row.model).id}")
+            known = self.judgment.get(f"input_tokens.{self.model(row.model).id}")
             if known is None:
                 raise Skipped("the input length is not stated")
             row = replace(row, input_tokens=known.value)
@@ -197,7 +197,7 @@ class _Reader:
         if row.kind != "offline":
             return row
         lengths = f"{row.input_tokens:.0f}.{row.output_tokens:.0f}"
-        for name, known in self.judgement.items():
+        for name, known in self.judgment.items():
             document = name.removeprefix(_RUNS).removesuffix(f".{lengths}")
             if name == f"{_RUNS}{document}.{lengths}" and document in row.source:
                 return replace(row, run_requests=known.value, equal_lengths=True)
@@ -277,7 +277,7 @@ class _Reader:
         side = None
         if prefill is not None:
             side = prefill_side(row, item, prefill, self.network)
-        spread = self.judgement["length_log_sigma"].value
+        spread = self.judgment["length_log_sigma"].value
         return Service(
             item=item,
             load=load_of(row),
@@ -293,4 +293,4 @@ class _Reader:
 
     def _held(self, item: Configuration) -> float:
         name = UNNAMED_ENGINE if item.engine.id == UNNAMED else item.engine.id.removesuffix(LEGACY)
-        return float(self.judgement[f"{name}.held_answer_fraction"].value)
+        return float(self.judgment[f"{name}.held_answer_fraction"].value)

@@ -51,11 +51,11 @@ def percentile_services(
     rows = with_in_flight(with_groups(with_start_up(rows)))
     found = measured_rows([row.measured for row in rows], catalog, calibration)
     by_id = {row.measured.id: row for row in rows}
-    judgement = catalog.find("judgement", "measurements").parameters
+    judgment = catalog.find("judgment", "measurements").parameters
     before = sent_before(rows)
     kept = tuple(by_id[row.id] for row in found.measurements)
     services = tuple(
-        _service(row, complete, service, judgement, before.get(row.measured.id))
+        _service(row, complete, service, judgment, before.get(row.measured.id))
         for row, complete, service in zip(kept, found.measurements, found.services, strict=True)
     )
     kept = with_held_prompts(kept, services)
@@ -83,7 +83,7 @@ def _service(
     row: PercentileRow,
     measured: Measurement,
     service: Service,
-    judgement: dict[str, Parameter],
+    judgment: dict[str, Parameter],
     before: Repeats | None,
 ) -> Service:
     replicas = row.replicas or service.replicas
@@ -91,27 +91,27 @@ def _service(
         service,
         load=_load(row, measured, Routing(row.policy or "round-robin", replicas)),
         replicas=replicas,
-        input_log_sigma=_sigma(judgement, "input", row.input_kind, row, service),
-        output_log_sigma=_sigma(judgement, "output", row.output_kind, row, service),
-        most_input_tokens=_most(judgement, "input", row.input_kind, service.input_tokens),
-        most_output_tokens=_most(judgement, "output", row.output_kind, service.output_tokens),
+        input_log_sigma=_sigma(judgment, "input", row.input_kind, row, service),
+        output_log_sigma=_sigma(judgment, "output", row.output_kind, row, service),
+        most_input_tokens=_most(judgment, "input", row.input_kind, service.input_tokens),
+        most_output_tokens=_most(judgment, "output", row.output_kind, service.output_tokens),
         repeats=_repeats(row, service, before),
     )
 
 
 def _sigma(
-    judgement: dict[str, Parameter], side: str, kind: str, row: PercentileRow, service: Service
+    judgment: dict[str, Parameter], side: str, kind: str, row: PercentileRow, service: Service
 ) -> float:
     """By the kind of the distribution; of audited benchmarks, whose tables state no prompts, by data set."""
-    known = judgement.get(f"{side}_log_sigma.{service.item.model.id}")
+    known = judgment.get(f"{side}_log_sigma.{service.item.model.id}")
     if known is not None and not row.measured.input_tokens:
         return float(known.value)
-    return float(judgement[f"{side}_log_sigma.{kind}"].value)
+    return float(judgment[f"{side}_log_sigma.{kind}"].value)
 
 
-def _most(judgement: dict[str, Parameter], side: str, kind: str, mean_tokens: float) -> float:
+def _most(judgment: dict[str, Parameter], side: str, kind: str, mean_tokens: float) -> float:
     """The longest that clients of benchmarks keep of a data set, where a run's mean says that they did."""
-    known = judgement.get(f"most_{side}_tokens.{kind}")
+    known = judgment.get(f"most_{side}_tokens.{kind}")
     return float(known.value) if known is not None and mean_tokens < known.value / 2.0 else math.inf
 
 

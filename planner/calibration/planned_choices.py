@@ -31,7 +31,7 @@ def choice_report(
 ) -> ChoiceReport:
     """Losses of choices: of the calibration, each pair left out, and the same with the planned margin."""
     catalog = load_catalog(overlays)
-    planning = catalog.find("judgement", "planning").parameters
+    planning = catalog.find("judgment", "planning").parameters
     margin = margins(found, float(planning["default_confidence_fraction"].value))
     planned = left_out_choices(found, margin)
     return ChoiceReport(

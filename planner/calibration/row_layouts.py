@@ -41,9 +41,7 @@ def workers(base: Configuration, row: Measurement, network: Network) -> tuple[Co
     decode, prefill = (linked(_worker(base, pool), network) for pool in (row.decode, row.prefill))
     for item, word in ((decode, "decode"), (prefill, "prefill")):
         if held_sequences(item, row.input_tokens) < 1.0:
-            raise Skipped(
-                f"a {word} worker of {count(item.gpus, 'GPU')} does not hold the model: mislabelled"
-            )
+            raise Skipped(f"a {word} worker of {count(item.gpus, 'GPU')} does not hold the model: mislabeled")
     return decode, prefill
 
 

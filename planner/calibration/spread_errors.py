@@ -22,7 +22,7 @@ DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Names = np.ndarray[tuple[int], np.dtype[np.str_]]
 GROUP_POWER = 0.25
 """A group of n rows that were left out together counts as n to this power less."""
-IN_FIT, APART = "fit", "apart"
+IN_FIT, DISAGGREGATED = "fit", "disaggregated"
 Factor = tuple[Property, str]
 
 
@@ -86,7 +86,7 @@ def spread_errors(found: ReferenceFit) -> SpreadErrors:
     by_way = {IN_FIT: replace(in_fit, key=found.left_out_keys["pair"][picked])}
     for way, keys in found.left_out_keys.items():
         by_way[way] = reader.errors(picked[keys[picked] != ""], found.left_out[way], keys)
-    by_way[APART] = reader.apart()
+    by_way[DISAGGREGATED] = reader.disaggregated()
     return SpreadErrors(reader.ground, reader.factors, by_way)
 
 
@@ -140,7 +140,7 @@ class _Reader:
         mine = properties(item)
         return [pair if mine[pair[0]] == pair[1] else None for pair in self.factors]
 
-    def apart(self) -> Errors:
+    def disaggregated(self) -> Errors:
         """Of disaggregated rows, predicted with the calibration of all others."""
         specs = self.rows.prepared.specs(self.found.calibration)
         predicted = predict_rows(specs, self.rows.loads, self.found.calibration)

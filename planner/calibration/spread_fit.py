@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.calibration.accuracy import CONFIDENCE, SCORE
-from planner.calibration.spread_errors import APART, DISTANCES, IN_FIT, Errors, Factor, SpreadErrors
+from planner.calibration.spread_errors import DISAGGREGATED, DISTANCES, IN_FIT, Errors, Factor, SpreadErrors
 from planner.performance.spread import EVIDENCE_ROWS, QUANTITIES
 from planner.physics.arrays import FloatArray
 from planner.schema.spread import Distance, Property, SpreadModel
@@ -38,13 +38,13 @@ NEW_ARCHITECTURE = 2.0
 _ORDER: tuple[tuple[Distance, tuple[str, ...]], ...] = (
     ("model", ("pair",)),
     ("family", ("family", "model")),
-    ("apart", (APART,)),
-    ("gpu", ("GPU", APART)),
+    ("disaggregated", (DISAGGREGATED,)),
+    ("gpu", ("GPU", DISAGGREGATED)),
     ("hardware", ("GPU",)),
     ("engine", ("engine", "pair")),
     ("format", ("format", "pair")),
     ("layout", ("layout", "pair")),
-    ("degree", (APART,)),
+    ("degree", (DISAGGREGATED,)),
     ("batch", ("batch", "pair")),
     ("context", ("context", "pair")),
     ("architecture", ("architecture",)),
@@ -63,7 +63,7 @@ FLOORS: Mapping[Distance, float] = {
     "context": 0.05,
     "architecture": NEW_ARCHITECTURE**2 - 1.0,
 }
-"""Judgement. Shares of peak carry over within an architecture within 2 points, across architectures they are
+"""Judgment. Shares of peak carry over within an architecture within 2 points, across architectures they are
 off by 8 to 21 %: a doubling of the hardware, about one generation, adds one and a half times what
 measured rows scatter; an eightfold batch about as much, an eightfold context half of that."""
 

@@ -9,7 +9,7 @@ Distances: 1 where nothing of the name was measured, or doublings beyond the lar
   together): each on this architecture, or on any where it has no rows
 - ``degree``: doublings of attention or expert ranks beyond the most of the layout, here or anywhere
 - ``batch``, ``context``: doublings beyond the largest, in this layout on this GPU if it has rows
-- ``apart``: prefill and decode on workers of their own, which no row of the fit has
+- ``disaggregated``: prefill and decode on workers of their own, which no row of the fit has
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from planner.physics.arrays import FloatArray
 from planner.schema.configuration import Configuration
-from planner.schema.spread import KINDS_OF_PARALLELISM, Distance, Measured, MeasuredGpu, MeasuredWay
+from planner.schema.spread import KINDS_OF_PARALLELISM, Distance, Measured, MeasuredGpu, MeasuredSetup
 
 Distances = dict[Distance, float]
 Known = Mapping[str, tuple[str, ...]]
@@ -41,14 +41,14 @@ class LoadPoint:
     """Requests in flight in one replica."""
     context: float = 1.0
     """Tokens of a prompt with its answer."""
-    apart: bool = False
+    disaggregated: bool = False
 
 
 LIGHT = LoadPoint()
 """Within what was measured everywhere."""
 
 
-def layout_kind(item: Configuration | MeasuredWay) -> str:
+def layout_kind(item: Configuration | MeasuredSetup) -> str:
     """The kinds of parallelism that go together, in words; tensor parallelism goes with all."""
     words = [word for name, word in KINDS_OF_PARALLELISM if getattr(item, name) > 1]
     if isinstance(item, Configuration) and item.spans_servers:
@@ -85,17 +85,17 @@ class Ground:
     @cached_property
     def _layouts(self) -> Mapping[int, str]:
         """Kinds of the measured layouts by object, told once: every configuration is compared with all."""
-        return {id(way): layout_kind(way) for way in self.measured.ways}
+        return {id(setup): layout_kind(setup) for setup in self.measured.setups}
 
-    def _of_layout(self, ways: Sequence[MeasuredWay], kind: str) -> list[MeasuredWay]:
+    def _of_layout(self, setups: Sequence[MeasuredSetup], kind: str) -> list[MeasuredSetup]:
         """Of measured ways, those of one kind of layout."""
-        return [way for way in ways if self._layouts[id(way)] == kind]
+        return [setup for setup in setups if self._layouts[id(setup)] == kind]
 
-    def near(self, item: Configuration) -> Sequence[MeasuredWay]:
+    def near(self, item: Configuration) -> Sequence[MeasuredSetup]:
         """Ways on the architecture, or all where it has no rows."""
         architecture, gpus = item.accelerator.architecture, self.measured.gpus
-        mine = [way for way in self.measured.ways if gpus[way.gpu].architecture == architecture]
-        return mine or self.measured.ways
+        mine = [setup for setup in self.measured.setups if gpus[setup.gpu].architecture == architecture]
+        return mine or self.measured.setups
 
     def largest_batch(self, item: Configuration) -> float:
         """Requests in flight beyond which nothing near was measured."""
@@ -112,7 +112,7 @@ class Ground:
             **near.distances,
             "batch": doublings(load.batch, near.largest_batch),
             "context": doublings(load.context, near.largest_context),
-            "apart": float(load.apart),
+            "disaggregated": float(load.disaggregated),
         }
         return {name: value for name, value in found.items() if value > 0.0}
 
@@ -129,32 +129,32 @@ class Ground:
     def _found(self, item: Configuration) -> _Near:
         near, kind = self.near(item), layout_kind(item)
         alike = self._of_layout(near, kind)
-        on_gpu = [way for way in near if way.gpu == whole_gpu(item)]
-        here = [way for way in alike if way.gpu == whole_gpu(item)] or alike or on_gpu or near
+        on_gpu = [setup for setup in near if setup.gpu == whole_gpu(item)]
+        here = [setup for setup in alike if setup.gpu == whole_gpu(item)] or alike or on_gpu or near
         return _Near(
             self._at_light_load(item, near, alike, on_gpu),
-            max(way.batch for way in here),
-            max(way.context for way in on_gpu or near),
+            max(setup.batch for setup in here),
+            max(setup.context for setup in on_gpu or near),
             self._evidence(item, near),
         )
 
-    def _evidence(self, item: Configuration, near: Sequence[MeasuredWay]) -> int:
+    def _evidence(self, item: Configuration, near: Sequence[MeasuredSetup]) -> int:
         if not self.is_measured(item.accelerator.architecture):
             return 0
         names = (item.engine.id, item.weights.id)
-        return sum(way.rows for way in near if (way.engine, way.weights) == names)
+        return sum(setup.rows for setup in near if (setup.engine, setup.weights) == names)
 
     def _at_light_load(
         self,
         item: Configuration,
-        near: Sequence[MeasuredWay],
-        alike: Sequence[MeasuredWay],
-        on_gpu: Sequence[MeasuredWay],
+        near: Sequence[MeasuredSetup],
+        alike: Sequence[MeasuredSetup],
+        on_gpu: Sequence[MeasuredSetup],
     ) -> Distances:
         families = {family for names in self.known.values() for family in names}
         formats = (_misses(near, "weights", item.weights.id), _misses(near, "kv", item.kv.id))
         found: Distances = {
-            "model": float(not any(item.model.id in way.models for way in on_gpu)),
+            "model": float(not any(item.model.id in setup.models for setup in on_gpu)),
             "family": float(item.model.family not in families),
             "engine": _misses(near, "engine", item.engine.id),
             "format": math.hypot(*formats),
@@ -173,11 +173,11 @@ class Ground:
     def most_ranks(self, item: Configuration) -> int:
         """Attention or expert ranks of the layout at most, on this architecture or on any."""
         kind = layout_kind(item)
-        for ways in (self.near(item), self.measured.ways):
-            alike = self._of_layout(ways, kind)
+        for setups in (self.near(item), self.measured.setups):
+            alike = self._of_layout(setups, kind)
             if alike:
                 return max(map(ranks, alike))
-        return max(ranks(way) for way in self.measured.ways)
+        return max(ranks(setup) for setup in self.measured.setups)
 
     def evidence(self, item: Configuration) -> int:
         """Rows of the architecture with this engine and format."""
@@ -191,7 +191,7 @@ class Ground:
         return min(_apart_by(item, gpu) for gpu in gpus.values() if gpu.architecture == architecture)
 
 
-def ranks(item: Configuration | MeasuredWay) -> int:
+def ranks(item: Configuration | MeasuredSetup) -> int:
     """Attention ranks or expert ranks, whichever are more."""
     return max(item.attention_dp, item.ep)
 
@@ -218,5 +218,5 @@ def _apart_by(item: Configuration, gpu: MeasuredGpu) -> float:
     return most if most > _SAME_HARDWARE else 0.0
 
 
-def _misses(ways: Iterable[MeasuredWay], column: str, name: str) -> float:
-    return float(not any(getattr(way, column) == name for way in ways))
+def _misses(setups: Iterable[MeasuredSetup], column: str, name: str) -> float:
+    return float(not any(getattr(setup, column) == name for setup in setups))

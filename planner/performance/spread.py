@@ -57,11 +57,8 @@ def class_sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, f
     ground, model = ground_of(item.calibration), item.calibration.spread
     if ground is None or model is None:
         return _of_all(item.calibration)
-    far, rows = ground.distances(item, load), ground.evidence(item)
-    return {
-        number: near_sigma_log(model, item, number, rows) * widening(model, number, far)
-        for number in QUANTITIES
-    }
+    far = ground.distances(item, load)
+    return {number: sigma * widening(model, number, far) for number, sigma in known_sigma_log(item).items()}
 
 
 def known_sigma_log(item: Configuration) -> dict[str, float]:
@@ -69,8 +66,8 @@ def known_sigma_log(item: Configuration) -> dict[str, float]:
     ground, model = ground_of(item.calibration), item.calibration.spread
     if ground is None or model is None:
         return _of_all(item.calibration, "known")
-    rows = ground.evidence(item)
-    return {number: near_sigma_log(model, item, number, rows) for number in QUANTITIES}
+    rows, words = ground.evidence(item), properties(item)
+    return {number: sigma_log_of(model, words, number, rows) for number in QUANTITIES}
 
 
 def near_sigma_log(model: SpreadModel, item: Configuration, number: str, rows: float) -> float:
@@ -78,10 +75,15 @@ def near_sigma_log(model: SpreadModel, item: Configuration, number: str, rows: f
 
     ``rows``: of the architecture with this engine and format.
     """
+    return sigma_log_of(model, properties(item), number, rows)
+
+
+def sigma_log_of(model: SpreadModel, words: Mapping[Property, str], number: str, rows: float) -> float:
+    """The same of what has these properties."""
     factors = _factors_of(model, number)
     other = _factors_of(model, _SAME_TIMES.get(number, number))
     found = 1.0
-    for kind, name in properties(item).items():
+    for kind, name in words.items():
         found *= factors.get(kind, {}).get(name, other.get(kind, {}).get(name, 1.0))
     return model.base[number] * (found if found > 1.0 else found ** (rows / (rows + EVIDENCE_ROWS)))
 
@@ -98,10 +100,11 @@ def widening(model: SpreadModel, number: str, distances: Distances) -> float:
 
 def per_doubling_sigma_log(item: Configuration) -> float:
     """What a doubling of the batch beyond the largest measured adds to TPOT, in quadrature."""
-    model = item.calibration.spread
-    if model is None or item.calibration.measured is None:
+    ground, model = ground_of(item.calibration), item.calibration.spread
+    if ground is None or model is None:
         return 0.0
-    return known_sigma_log(item)["tpot"] * math.sqrt(model.distances["tpot"].get("batch", 0.0))
+    near = near_sigma_log(model, item, "tpot", ground.evidence(item))
+    return near * math.sqrt(model.distances["tpot"].get("batch", 0.0))
 
 
 def _of_all(calibration: Calibration, kind: str = "new") -> dict[str, float]:

@@ -82,6 +82,7 @@ class PreparedSpecs:
             shared_exponent=float(exponents[0]) if len(exponents) == 1 else None,
             has_launches=bool(np.any((columns["decode_start_s"] > 0.0) | (columns["tp_second_s"] > 0.0))),
             has_adapters=bool(np.any(columns["adapters"] > 0.0)),
+            has_experts=bool(np.any(columns["experts"] > 0.0)),
             spreads_experts=bool(np.any(columns["ep"] > 1.0)),
         )
 

@@ -44,15 +44,6 @@ NAMES = (
     "mlp_token",
     "mlp_zero",
     "mlp_memory",
-    "expert_token",
-    "expert_touched",
-    "expert_memory",
-    "expert_missed",
-    "expert_hot",
-    "expert_row_chance",
-    "expert_capacity",
-    "expert_hit_chance",
-    "expert_row",
     "head_row",
     "head_zero",
     "head_memory",
@@ -62,6 +53,15 @@ NAMES = (
     "head_exponent",
     "floor",
     "decode_tokens",
+    "expert_token",
+    "expert_touched",
+    "expert_memory",
+    "expert_missed",
+    "expert_hot",
+    "expert_row_chance",
+    "expert_capacity",
+    "expert_hit_chance",
+    "expert_row",
     "decode_start",
     "decode_doubling",
     "prefill_start",
@@ -73,9 +73,12 @@ NAMES = (
     "adapter_unused",
 )
 """Order of the rows."""
-LAUNCH_ROWS, ADAPTER_ROWS = 5, 4
-"""The last of them matter only where operators were measured (launches of attention, all-reduce in two
-steps), and where adapters are served."""
+ADAPTERS = slice(-4, None)
+LAUNCHES = slice(-9, -4)
+EXPERTS = slice(-18, -9)
+OF_ALL = slice(0, -18)
+"""The last of them matter only where adapters are served, where operators were measured (launches of
+attention, all-reduce in two steps), and where some model has experts."""
 OVERLAP_EXPONENTS = (
     "attention_overlap_exponent",
     "mlp_overlap_exponent",

@@ -71,7 +71,7 @@ def launch_factor(calibration: Calibration, engine: Engine) -> tuple[float]:
 def product_name(operators: Mapping[str, Numbers], form: NumberFormat, model: ModelFacts) -> str:
     """Name of the operator that multiplies weights of a format.
 
-    INT8 is taken like FP8 where it was not measured (judgement, as the shares of peak take it): as many bits,
+    INT8 is taken like FP8 where it was not measured (judgment, as the shares of peak take it): as many bits,
     and inputs that are scaled before every product as well.
     """
     dense = kernel_format(form)

@@ -31,7 +31,7 @@ class StepTimes:
     """Output head and sampling."""
     elementwise_s: FloatArray
     communication_s: FloatArray
-    """All-reduce, exchange between attention ranks, hand-over between pipeline stages."""
+    """All-reduce, exchange between attention ranks, KV transfer between pipeline stages."""
     fixed_s: FloatArray
     """Overheads per layer, per step and per sequence."""
     bound: np.ndarray[Any, np.dtype[np.str_]]
@@ -99,7 +99,7 @@ def step_parts(
         + s.adapter_kernels * s.kernel_overhead_s
     )
     communication_s = s.pp * (_all_reduce_s(s, tokens) + _exchange_s(s, stage_tokens)) + (
-        (s.pp - 1.0) * _hand_over_s(s, tokens)
+        (s.pp - 1.0) * _kv_transfer_s(s, tokens)
     )
     parts = {name: s.pp * cost.time_s for name, cost in costs.items()}
     parts |= {"communication_s": communication_s, "fixed_s": s.pp * fixed_s}
@@ -275,6 +275,6 @@ def _exchange_s(s: StepSpecs, stage_tokens: Floats) -> Floats:
     return np.where(s.attention_dp > 1, s.stage_moe_layers * call_s, 0.0)
 
 
-def _hand_over_s(s: StepSpecs, tokens: Floats) -> Floats:
+def _kv_transfer_s(s: StepSpecs, tokens: Floats) -> Floats:
     handed = collectives.stage_message_bytes(tokens, s.hidden_size, operators.BYTES_PER_ACTIVATION, s.tp)
     return collectives.transfer_s(handed, s.stage_bytes_per_s, 1.0, s.stage_latency_s)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields
 
 from planner.physics.arrays import FloatArray, IntArray
 
-_OF_ALL = ("shared_exponent", "has_launches", "has_adapters", "spreads_experts")
+_OF_ALL = ("shared_exponent", "has_launches", "has_adapters", "has_experts", "spreads_experts")
 """Fields that are no columns."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class StepSpecs:
     """What the formulas of one step and of memory need; every array has one entry per configuration.
 
@@ -183,6 +183,8 @@ class StepSpecs:
     """Some configuration counts launches of attention by operator."""
     has_adapters: bool
     """Some configuration serves adapters."""
+    has_experts: bool
+    """Some configuration has a model with routed experts."""
     spreads_experts: bool
     """Some configuration has whole experts on its ranks."""
 

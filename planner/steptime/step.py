@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from planner.physics import attention, moe, roofline
 from planner.physics.arrays import FloatArray, Floats, IntArray
-from planner.steptime.coefficients import ADAPTER_ROWS, LAUNCH_ROWS
+from planner.steptime.coefficients import ADAPTERS, EXPERTS, LAUNCHES, OF_ALL
 from planner.steptime.parts import StepTimes, step_parts
 from planner.steptime.specs import StepSpecs
-
-BLOCK_ROWS = 8192
-"""Rows per pass of the fast path: the coefficients of a block stay in the second-level cache."""
 
 __all__ = ["StepTimes", "step_time_s", "total_step_s"]
 
@@ -61,10 +56,9 @@ def total_step_s(
 ) -> FloatArray:
     """The total of `step_time_s` alone, from the collapsed coefficients: the fast path.
 
-    Arguments of shape (loads, rows) are several loads of every row. Long inputs are worked on in blocks of
-    rows that fit the cache.
+    Arguments of shape (loads, rows) are several loads of every row. See `coefficients` for the formula.
     """
-    inputs = [
+    decode_sequences, context_tokens, prefill_tokens, prefill_context_tokens, finishing_prompts = (
         np.asarray(value, dtype=np.float64)
         for value in (
             decode_sequences,
@@ -73,30 +67,8 @@ def total_step_s(
             prefill_context_tokens,
             finishing_prompts,
         )
-    ]
+    )
     rows = np.asarray(rows, dtype=np.intp)
-    shape = np.broadcast_shapes(rows.shape, *(value.shape for value in inputs))
-    size = max(BLOCK_ROWS * shape[-1] // math.prod(shape), 1) if rows.ndim == 1 and len(rows) else 0
-    if not size or len(rows) <= size:
-        return _block_s(specs, rows, *inputs)
-    total_s = np.empty(shape)
-    for start in range(0, len(rows), size):
-        block = slice(start, start + size)
-        part = [value[..., block] if value.ndim and value.shape[-1] > 1 else value for value in inputs]
-        total_s[..., block] = _block_s(specs, rows[block], *part)
-    return total_s
-
-
-def _block_s(
-    specs: StepSpecs,
-    rows: IntArray,
-    decode_sequences: FloatArray,
-    context_tokens: FloatArray,
-    prefill_tokens: FloatArray,
-    prefill_context_tokens: FloatArray,
-    finishing_prompts: FloatArray,
-) -> FloatArray:
-    """One block; see `coefficients` for the formula."""
     (
         constant,
         per_token,
@@ -114,15 +86,6 @@ def _block_s(
         mlp_token,
         mlp_zero,
         mlp_memory,
-        expert_token,
-        expert_touched,
-        expert_memory,
-        expert_missed,
-        expert_hot,
-        expert_row_chance,
-        expert_capacity,
-        expert_hit_chance,
-        expert_row,
         head_row,
         head_zero,
         head_memory,
@@ -132,17 +95,21 @@ def _block_s(
         head_exponent,
         floor,
         decode_tokens,
-    ) = specs.coefficients[: -ADAPTER_ROWS - LAUNCH_ROWS].take(rows, axis=1)
+    ) = specs.coefficients[OF_ALL].take(rows, axis=1)
     shared = specs.shared_exponent
     verified = decode_sequences * decode_tokens
     tokens = verified + prefill_tokens
     sampled = verified + finishing_prompts
-    hottest, touched = tokens, -np.expm1(expert_missed * tokens)
-    if specs.spreads_experts:
-        asked = expert_hot * tokens + expert_row_chance * np.sqrt(tokens)
-        hottest = np.minimum(asked, expert_capacity * tokens)
-        touched = moe.hottest_touched(touched, expert_hit_chance)
-    total_s = constant + per_token * tokens + per_finishing * finishing_prompts + expert_row * hottest
+    products = [
+        (attention_token * tokens + attention_zero, attention_memory, attention_exponent),
+        (mlp_token * tokens + mlp_zero, mlp_memory, mlp_exponent),
+        (head_row * sampled + head_zero, head_memory, head_exponent),
+    ]
+    total_s = constant + per_token * tokens + per_finishing * finishing_prompts
+    if specs.has_experts:
+        moved_s, compute_s, memory_s = _experts(specs, rows, tokens)
+        products.insert(2, (compute_s, memory_s, expert_exponent))
+        total_s = total_s + moved_s
     total_s = total_s + decode_sequences * (
         per_sequence + decode_full * context_tokens + decode_window * np.minimum(context_tokens, window)
     )
@@ -152,26 +119,35 @@ def _block_s(
             + prefill_window * np.minimum(prefill_context_tokens, window)
             + prefill_token
         )
-    for compute_s, memory_s, own in (
-        (attention_token * tokens + attention_zero, attention_memory, attention_exponent),
-        (mlp_token * tokens + mlp_zero, mlp_memory, mlp_exponent),
-        (expert_token * hottest + expert_touched * touched, expert_memory * touched, expert_exponent),
-        (head_row * sampled + head_zero, head_memory, head_exponent),
-    ):
+    for compute_s, memory_s, own in products:
         exponent = own if shared is None else shared
         total_s = total_s + roofline.combine_s(compute_s, memory_s, exponent)
     if specs.has_launches:
-        start, doubling, prompt_start, reduce_token, reduce_second = specs.coefficients[
-            -ADAPTER_ROWS - LAUNCH_ROWS : -ADAPTER_ROWS
-        ].take(rows, axis=1)
+        launches = specs.coefficients[LAUNCHES].take(rows, axis=1)
+        start, doubling, prompt_start, reduce_token, reduce_second = launches
         total_s = total_s + np.minimum(reduce_token * tokens, reduce_second)
         launch_s = attention.decode_start_s(context_tokens, 0.0, start, doubling, 0.0)
         total_s = total_s + launch_s * (decode_sequences > 0.0) + prompt_start * (prefill_tokens > 0.0)
     if specs.has_adapters:
-        token_s, used_s, read_s, unused = specs.coefficients[-ADAPTER_ROWS:].take(rows, axis=1)
+        token_s, used_s, read_s, unused = specs.coefficients[ADAPTERS].take(rows, axis=1)
         used = -np.expm1(unused * (decode_sequences + finishing_prompts))
         total_s = total_s + roofline.combine_s(
             token_s * tokens + used_s * used, read_s * used, expert_exponent
         )
     result: FloatArray = np.maximum(total_s, floor)
     return result
+
+
+def _experts(
+    specs: StepSpecs, rows: IntArray, tokens: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of routed experts: moving rows to and from them, and both sides of their roofline."""
+    per_token, per_touched, memory, missed, hot, row_chance, capacity, hit_chance, row = specs.coefficients[
+        EXPERTS
+    ].take(rows, axis=1)
+    hottest, touched = tokens, np.asarray(-np.expm1(missed * tokens))
+    if specs.spreads_experts:
+        asked = hot * tokens + row_chance * np.sqrt(tokens)
+        hottest = np.minimum(asked, capacity * tokens)
+        touched = np.asarray(moe.hottest_touched(touched, hit_chance))
+    return row * hottest, per_token * hottest + per_touched * touched, memory * touched

@@ -93,11 +93,11 @@ def test_left_out_errors_and_intervals_are_recorded(catalog):
     # With factors of other pairs alone; with those of the calibration see test_intervals.
     assert all(0.70 <= share <= 0.88 for share in record.coverage.values())
     steps = [path for path, item in fitted(catalog.calibration) if not path.startswith("compute")]
-    apart = [path for path in steps if "disaggregated" in path]
+    disaggregated = [path for path in steps if "disaggregated" in path]
     first = [path for path in steps if "ttft" in path or "closed_loop" in path]
-    assert len(apart) <= 3
-    assert len(set(first) - set(apart)) <= 11
-    assert len(set(steps) - set(first) - set(apart)) <= 25
+    assert len(disaggregated) <= 3
+    assert len(set(first) - set(disaggregated)) <= 11
+    assert len(set(steps) - set(first) - set(disaggregated)) <= 25
 
 
 def fitted(calibration):

@@ -27,7 +27,7 @@ from planner.steptime.build import build_specs
 pytestmark = pytest.mark.judge
 TABLE = Path(__file__).resolve().parents[2].parent / "shared" / "measurements" / "serving_latency.csv"
 ROWS, MOST_CLIENTS = 60, 256
-"""Taken at equal distances from all rows of one replica that serves prompts and answers together."""
+"""Taken at equal distances from all rows of one replica that serves prefill and decode together."""
 
 MOST = {"ttft": 0.42, "tpot": 0.09}
 """Median error. The formula of closed loops has terms for prompts that engines let wait for each other, which
@@ -71,7 +71,7 @@ def _replayed_ms(service):
         running,
         KvRoom(_kv_tokens(service, held, 1.0), 1, 1.0),
         reserves_answer=service.held_answer_fraction >= 1.0,
-        prompts_apart=not limits.chunked_prefill,
+        prefill_only_steps=not limits.chunked_prefill,
     )
     ratio = float(np.broadcast_to(model.first_token_ratio(np.zeros(1, dtype=np.int64)), 1)[0])
     overhead_s = float(model.first_token_overhead_s[0])

@@ -13,11 +13,11 @@ from planner.performance.outside import outside_measured
 from planner.performance.spread import class_sigma_log, known_sigma_log
 from planner.performance.user_factors import row_factors
 from planner.schema.catalog import UserFactor
-from planner.schema.spread import Measured, MeasuredGpu, MeasuredWay, SpreadModel
+from planner.schema.spread import Measured, MeasuredGpu, MeasuredSetup, SpreadModel
 from tests import step_samples as samples
 from tests.unit.performance.test_user_factors import sigma
 
-WAY = MeasuredWay(
+WAY = MeasuredSetup(
     gpu="box",
     engine="motor",
     weights="bf16",
@@ -31,13 +31,13 @@ WAY = MeasuredWay(
     context=4000.0,
     models=("tiny",),
 )
-WAYS = (WAY, WAY.model_copy(update={"ep": 8, "batch": 128.0, "rows": 3}))
+SETUPS = (WAY, WAY.model_copy(update={"ep": 8, "batch": 128.0, "rows": 3}))
 GPU = MeasuredGpu(architecture="hopper", bandwidth_bytes_per_s=1e12, flops_per_s=1e14)
-MEASURED = Measured(gpus={"box": GPU}, ways=WAYS, source="sample")
+MEASURED = Measured(gpus={"box": GPU}, setups=SETUPS, source="sample")
 KNOWN = {"hopper": ("small",)}
 ADDED = {
     "model": 0.5, "family": 1.0, "architecture": 3.0, "gpu": 0.25, "hardware": 1.0, "engine": 0.5,
-    "format": 0.5, "layout": 0.5, "degree": 1.0, "batch": 0.2, "context": 0.1, "apart": 1.0,
+    "format": 0.5, "layout": 0.5, "degree": 1.0, "batch": 0.2, "context": 0.1, "disaggregated": 1.0,
 }  # fmt: skip
 SPREAD = SpreadModel(
     base={"throughput": 0.1, "tpot": 0.1, "ttft": 0.3},
@@ -86,7 +86,7 @@ def faster(terabytes_per_s):
         ({}, LoadPoint(512.0), {"batch": 3.0}),
         ({"ep": 8, "tp": 4}, LoadPoint(512.0), {"batch": 2.0}),
         ({}, LoadPoint(context=16_000.0), {"context": 2.0}),
-        ({}, LoadPoint(apart=True), {"apart": 1.0}),
+        ({}, LoadPoint(disaggregated=True), {"disaggregated": 1.0}),
     ],
 )
 def test_distances_by_hand(changes, load, far):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.calibration.spread_errors import APART, DISTANCES, IN_FIT, Errors, SpreadErrors
+from planner.calibration.spread_errors import DISAGGREGATED, DISTANCES, IN_FIT, Errors, SpreadErrors
 from planner.calibration.spread_fit import FLOORS, SMOOTH, fitted_spread, quantile_terms
 from planner.performance.distance import Ground
 from tests.unit.performance.test_spread import KNOWN, MEASURED
 
 FACTORS = (("architecture", "hopper"), ("engine", "loud"), ("engine", "quiet"))
 GROUPS, ROWS = 40, 50
-WAYS = (
+SETUPS = (
     "pair",
     "GPU",
     "model",
@@ -23,7 +23,7 @@ WAYS = (
     "layout",
     "batch",
     "context",
-    APART,
+    DISAGGREGATED,
 )
 
 
@@ -51,7 +51,7 @@ def errors(rng, sigma_log, **far):
 @pytest.fixture(scope="module")
 def model():
     rng = np.random.default_rng(7)
-    by_way = {way: errors(rng, 0.1, model=1.0) for way in WAYS}
+    by_way = {setup: errors(rng, 0.1, model=1.0) for setup in SETUPS}
     by_way[IN_FIT] = errors(rng, 0.08)
     # Twice, and at two doublings three times as wide: c = 3 and 8 / 4 over rows of models that are new.
     by_way["engine"] = errors(rng, 0.2, engine=1.0, model=1.0)
