@@ -35,7 +35,7 @@ class PoolSets:
         Args:
             question: what is asked.
             elements: options that plans may need, those that promise most first.
-            needed: by workload that needs replicas its ways of serving, each with sets of options of which it
+            needed: by workload that needs replicas its serving modes, each with sets of options of which it
                 takes one at least.
         """
         self.elements = tuple(elements)
@@ -62,11 +62,11 @@ class PoolSets:
         takes = {name: model.new_bool_var(name) for name in self.elements}
         for cut in self.cuts:
             model.add_bool_or([takes[name] for name in sorted(cut)])
-        for ways in self.needed:
-            chosen = [model.new_bool_var("way") for _ in ways]
+        for modes in self.needed:
+            chosen = [model.new_bool_var("mode") for _ in modes]
             model.add_bool_or(chosen)
-            for way, one in zip(ways, chosen, strict=True):
-                for names in way:
+            for mode, one in zip(modes, chosen, strict=True):
+                for names in mode:
                     model.add_bool_or([takes[name] for name in sorted(names)]).only_enforce_if(one)
         model.add(sum(takes.values()) <= most)
         room = len(self.elements) ** 2 + 1

@@ -43,10 +43,10 @@ def needed_of(question: FleetProblem, elements: Sequence[str]) -> list[list[list
     for demand in question.demands:
         if any(any(needs) for needs in demand.demand_rps) and demand.workload not in apis:
             mine = frozenset(o.id for o in question.options if o.pool == demand.pool and o.id in known)
-            asked[demand.workload][demand.way].append(mine)
+            asked[demand.workload][demand.mode].append(mine)
     found = []
-    for ways in asked.values():
-        open_ = [way for way in ways.values() if all(way)]
+    for modes in asked.values():
+        open_ = [mode for mode in modes.values() if all(mode)]
         if open_:
             found.append(open_)
     return found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from planner.schema.choice import Option, Pool, Way
+from planner.schema.choice import Option, Pool, ServingMode
 from planner.schema.fleet import FleetDemand, FleetProblem
 
 _OTHER = {"prefill": "decode", "decode": "prefill"}
-Barred = set[tuple[str, Way, int]]
+Barred = set[tuple[str, ServingMode, int]]
 """Workload, way and period: some bucket has no option."""
 
 
@@ -16,7 +16,7 @@ def usable(problem: FleetProblem) -> list[Option]:
     return [option for option in problem.options if option.pool in asked and problem.sites_of(option)]
 
 
-def barred_ways(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
+def barred_modes(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
     """The ways that are closed in a period, and the ids of what stands in the way of a plan.
 
     Ids (``unservable:W/B``) are given for workloads that have no way left in some period: buckets with
@@ -33,10 +33,10 @@ def barred_ways(problem: FleetProblem) -> tuple[Barred, tuple[str, ...]]:
         waits = all(demand.deferrable is not None for demand in mine)
         stuck: list[list[str]] = []
         for part in _tied(problem, workload, waits=waits):
-            missing = [(_way(d), b) for d in mine for t in part for b in _missing(d, unserved[d.pool], t)]
-            closed = {way for way, _ in missing}
-            barred |= {(workload, way, t) for way in closed for t in part}
-            if closed == {_way(demand) for demand in mine}:
+            missing = [(_mode(d), b) for d in mine for t in part for b in _missing(d, unserved[d.pool], t)]
+            closed = {mode for mode, _ in missing}
+            barred |= {(workload, mode, t) for mode in closed for t in part}
+            if closed == {_mode(demand) for demand in mine}:
                 stuck.append([bucket for _, bucket in missing])
         if stuck and (not waits or len(stuck) == problem.periods):
             ids |= dict.fromkeys(f"unservable:{workload}/{bucket}" for row in stuck for bucket in row)
@@ -50,8 +50,8 @@ def _tied(problem: FleetProblem, workload: str, *, waits: bool) -> list[tuple[in
     return [every] if problem.one_layout(workload) and not waits else [(t,) for t in every]
 
 
-def _way(demand: FleetDemand) -> Way:
-    return demand.in_period(0).way
+def _mode(demand: FleetDemand) -> ServingMode:
+    return demand.in_period(0).mode
 
 
 def _unserved(problem: FleetProblem) -> dict[Pool, set[int]]:

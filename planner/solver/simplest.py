@@ -1,15 +1,14 @@
 """The simplest plan within a tolerance of the optimum: fewest pools, then fewest changes, then fewest places.
 
 Each of the three is the least number for which a plan costs at most the tolerance more, with the ones before
-it held. Plans of few options are quick to find: pools are dropped one after the other, and sets of options
+it held. Pools are dropped one after the other (where many stay, plans are built from few); sets of options
 (`planner.solver.pool_sets`) show that there is none with one less, or leave it open where the work ends.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -20,8 +19,10 @@ from planner.constraints.plan.places import counted
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayCount, DayRow, EveryGpu, LimitRow, Watts
 from planner.schema.reasons import Goal
+from planner.solver.few_layouts import of_few_layouts
 from planner.solver.pool_sets import Names, PoolSets, among
 from planner.solver.promising import elements_of, needed_of, options_of, promising
+from planner.solver.work import done_s
 
 
 class Ask(Protocol):
@@ -32,6 +33,9 @@ class Ask(Protocol):
     ) -> FleetChoice:
         """The answer within so many seconds, or what is open; ``brief``: only what a few seconds settle."""
 
+
+Clock = Callable[[], float]
+"""Seconds since some moment."""
 
 _AIMS: tuple[DayCount, ...] = ("pools", "changes", "places")
 _KINDS = {"cost": "budget", "gpus": "max-gpus", "power": "power"}
@@ -44,8 +48,11 @@ _POOLS_PART = 0.7
 _LEAST_S = 0.2
 _STARTING_S = 20.0
 """For a first plan that keeps the limits of the day, where brief questions find none."""
-_GROWING_S = 1.5
-"""For a question that only widens what is known to have no plan."""
+_MANY, _TRIED, _TRYING_S = 2, 16, 6.0
+"""Pools for each that is needed from which on plans are built from few, options that are added in turn, and
+what a question of few options takes at most."""
+_GROWING_S, _MOST_VAIN = 1.5, 4
+"""For a question that only widens what is known to have no plan; and how many in a row may stay open."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ def simplest(
     ask: Ask,
     limit_s: float,
     rows: Sequence[DayRow] = (),
+    clock: Clock = done_s,
 ) -> Simplest | None:
     """The simplest plan that costs at most ``tolerance`` more than the best one.
 
@@ -80,10 +88,11 @@ def simplest(
         best: its best plan.
         tolerance: part of its value.
         ask: answers variants of the question.
-        limit_s: wall time for everything.
+        limit_s: for everything, on the clock.
         rows: limits on the day that it has to keep too; None is returned where no such plan was found.
+        clock: counted work, which is the same in every run, or the user's.
     """
-    return _Search(question, best, tolerance, ask, limit_s, rows).run()
+    return _Search(question, best, tolerance, ask, limit_s, rows, clock).run()
 
 
 def counts_of(question: FleetProblem, choice: FleetChoice) -> dict[DayCount, int]:
@@ -106,10 +115,11 @@ class _Search:
         ask: Ask,
         limit_s: float,
         rows: Sequence[DayRow],
+        clock: Clock,
     ) -> None:
         assert best.value is not None
-        self.ask, self.until_s = ask, time.monotonic() + limit_s
-        self.left = QUESTIONS
+        self.ask, self.clock, self.until_s = ask, clock, clock() + limit_s
+        self.left, self.vain = QUESTIONS, 0
         self.most = best.value * (1 + tolerance)
         money = _at_most(question, self.most)
         limits = question.limits
@@ -132,6 +142,8 @@ class _Search:
             return None
         assert self.choice is not None
         self._drop()
+        if self._now("pools") > _MANY * self._least("pools"):
+            self._build()
         sets = PoolSets(self.question, self.elements, self.needed)
         if self._now("pools") > self._least("pools"):
             sets.learn_essential(self._used(), lambda names: self._asked(names, (), "any"))
@@ -167,20 +179,29 @@ class _Search:
             found = self._asked(names, (), "any")
             if found.value is not None:
                 break
-        if found.status == "unknown":
-            found = self._cheapest(frozenset(few) | options_of(self.best))
         self.choice = found if found.value is not None else None
+        if found.status == "unknown" and not self._build():
+            found = self._cheapest(frozenset(few) | options_of(self.best), _STARTING_S)
+            self.choice = found if found.value is not None and found.value <= self.most else None
         return self.choice is not None
 
-    def _cheapest(self, names: Names) -> FleetChoice:
+    def _cheapest(self, names: Names, most_s: float) -> FleetChoice:
         """With these options and no limit on the cost: searches begin at plans that are too dear."""
-        left_s = min(self.until_s - time.monotonic(), _STARTING_S)
+        left_s = min(self.until_s - self.clock(), most_s)
         if left_s < _LEAST_S:
             return FleetChoice("unknown")
-        self.left -= 1
-        found = self.ask(among(self.free, names), "value", left_s, brief=False)
-        fine = found.value is not None and found.value <= self.most
-        return found if fine else FleetChoice("unknown")
+        return self.ask(among(self.free, names), "value", left_s, brief=False)
+
+    def _build(self) -> bool:
+        """A plan from few layouts up, if it has fewer than the present one."""
+        start = PoolSets(self.question, self.elements, self.needed).smallest(len(self.elements))
+        known = len(self.elements) if self.choice is None else len(self._used())
+        found = of_few_layouts(
+            start or frozenset(), self.elements[:_TRIED], self.most, known,
+            lambda names: self._cheapest(names, _TRYING_S),
+        )  # fmt: skip
+        self.choice = found or self.choice
+        return found is not None
 
     def _drop(self) -> None:
         """One option less, the one that is missed least, as long as that goes."""
@@ -241,9 +262,11 @@ class _Search:
 
     def _widened(self, rows: Sequence[DayRow], reserve: int, names: Names) -> FleetChoice:
         """Of a set that is known to have no plan, with more options: a short question."""
-        if self.left <= reserve:
+        if self.left <= reserve or self.vain >= _MOST_VAIN:
             return FleetChoice("unknown")
-        return self._asked(names, rows, "any", _GROWING_S)
+        found = self._asked(names, rows, "any", _GROWING_S)
+        self.vain = self.vain + 1 if found.status == "unknown" else 0
+        return found
 
     def _keeps(self, choice: FleetChoice, row: DayRow) -> bool:
         return not DayUsage(self.question, choice.periods).breaks(row)
@@ -251,7 +274,7 @@ class _Search:
     def _least(self, aim: DayCount) -> int:
         """A number that every plan has."""
         if aim == "pools":
-            return sum(min(len(way) for way in ways) for ways in self.needed)
+            return sum(min(len(mode) for mode in modes) for modes in self.needed)
         if aim == "changes":
             return 0
         named = dict(counted(self.question.lines))
@@ -259,9 +282,9 @@ class _Search:
         every = (
             any(site in named for name in names for site in self.question.sites_of(options[name]))
             and all(site in named for name in names for site in self.question.sites_of(options[name]))
-            for ways in self.needed
-            if len(ways) == 1
-            for names in [frozenset().union(*ways[0])]
+            for modes in self.needed
+            if len(modes) == 1
+            for names in [frozenset().union(*modes[0])]
         )
         return sum(every)
 
@@ -275,7 +298,7 @@ class _Search:
         brief: bool = True,
     ) -> FleetChoice:
         """The answer with these options; ``unknown`` where the work or the time has ended."""
-        left_s = min(self.until_s - time.monotonic(), most_s)
+        left_s = min(self.until_s - self.clock(), most_s)
         if left_s < _LEAST_S or self.left <= 0:
             return FleetChoice("unknown")
         self.left -= 1

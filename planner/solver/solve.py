@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,7 +21,8 @@ from planner.solver.cp.solve import solve_cp
 from planner.solver.cp.supports import refuse_servers, shares_servers, size, supports
 from planner.solver.one_place import solve_at_one_place
 from planner.solver.places_aside import anywhere, solve_anywhere
-from planner.solver.serving_modes import barred_ways
+from planner.solver.serving_modes import barred_modes
+from planner.solver.work import Limit, Timer
 
 SMALL = 60
 """`planner.solver.cp.supports.size` up to which the exact engine goes first. Measured on 192 made-up
@@ -33,14 +35,14 @@ once: where many hours share reserved GPUs, it proves what HiGHS leaves open (th
 hours: 5 s of CPU against a gap of 2 % after 35 s)."""
 MOST_LINES = 400
 """Lines of the supply up to which the exact engine is tried: each is a whole number in every period."""
-_EXACT_PART, _EXACT_S = 0.4, 60.0
-"""Part of the time limit that the exact engine gets, and its time at most. Far more than it needs for small
-fleets, so that no clock decides which engine answers."""
-_WORK = 20.0
-"""Its work on larger ones, in deterministic seconds of CP-SAT: the same in every run."""
+_EXACT_PART = 0.4
+"""Part of the time limit that the exact engine gets."""
+_SMALL_WORK, _WORK = 60.0, 8.0
+"""Its work on small fleets (far more than they need) and on larger ones, in deterministic seconds of CP-SAT:
+the same in every run."""
 
 _BRIEF = ("brief",)
-_BRIEF_WORK = 0.4
+_BRIEF_WORK = 1.2
 """Of CP-SAT on a brief question, in its deterministic seconds."""
 
 _EXACT: dict[str, Callable[..., FleetChoice]] = {"exact": solve_cp, "anywhere": solve_anywhere}
@@ -55,6 +57,7 @@ def solve_fleet(
     *,
     goal: Goal = "plan",
     time_limit_s: float | None = None,
+    work_s: float | None = None,
     seed: int = 0,
     workers: int = 1,
     progress: Watcher | None = None,
@@ -65,15 +68,17 @@ def solve_fleet(
     Small problems of whole replicas and GPUs go to CP-SAT, which settles them exactly. Of larger ones with
     one bucket a workload HiGHS settles some at once and CP-SAT others; everything else, and what neither
     ends, HiGHS searches by prices and neighborhoods. The better plan and the better bound are kept. A fleet
-    of several places is such a problem first without them.
+    of several places is such a problem first without them. Without a time limit the answer is the same in
+    every run, however busy the machine is and however many processes search.
 
     Args:
         problem: what is asked.
         goal: ``plan`` settles ties among optimal plans where that is cheap; ``value`` proves the optimal
             value only; ``any`` ends at the first plan.
         time_limit_s: wall time for everything.
+        work_s: counted work (`planner.solver.work`) for everything, where there is no time limit.
         seed: of the search.
-        workers: threads of the search.
+        workers: processes of the search; one for what CP-SAT settles.
         progress: is told what is known from time to time: a `Progress`, or the large engine's own words.
         brief: only what can be settled in seconds; what that leaves open stays open.
 
@@ -89,18 +94,20 @@ def solve_fleet(
         "progress": progress,
         "brief": brief,
     }
-    left_s = _Left(time_limit_s)
+    left = _Left(time_limit_s, work_s)
     if rows := place_rows(problem):
-        solve = partial(_anywhere, left_s, asked)
-        value = partial(_anywhere, left_s, asked | {"goal": "value", "progress": None})
-        return _checked(problem, solve_at_one_place(problem, rows, solve, value))
-    return _anywhere(left_s, asked, problem)
+        solve = partial(_anywhere, left, asked)
+        value = partial(_anywhere, left, asked | {"goal": "value", "progress": None})
+        found = _checked(problem, solve_at_one_place(problem, rows, solve, value))
+    else:
+        found = _anywhere(left, asked, problem)
+    return replace(found, timed=time_limit_s is not None and found.status in ("feasible", "unknown"))
 
 
-def _anywhere(left_s: _Left, how: Mapping[str, Any], problem: FleetProblem) -> FleetChoice:
+def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> FleetChoice:
     """The answer of one engine after the other; ``how``: as `solve_fleet` takes it."""
     refuse_servers(problem)
-    _, unserved = barred_ways(problem)
+    _, unserved = barred_modes(problem)
     if unserved:
         return FleetChoice("infeasible", in_the_way=unserved)
     asked = {name: how[name] for name in ("goal", "seed", "workers")}
@@ -109,21 +116,21 @@ def _anywhere(left_s: _Left, how: Mapping[str, Any], problem: FleetProblem) -> F
     attempts = _BRIEF if how["brief"] else _attempts(problem)
     for attempt in attempts:
         if attempt == "brief":
-            found = _briefly(problem, left_s(), asked)
+            found = _briefly(problem, left, asked)
         elif attempt == "quick":
-            found = solve_large(problem, time_limit_s=left_s(), quick=True, **asked)
+            found = solve_large(problem, **left(), quick=True, **asked)
         elif attempt in _EXACT:
             only = len(attempts) == 1
-            whole_s = left_s(1.0 if only else _EXACT_PART)
-            part_s = whole_s if only else min(_EXACT_S, _EXACT_S if whole_s is None else whole_s)
-            work = None if only or size(problem) <= SMALL else _WORK
-            exact = {**asked, "workers": asked["workers"] if work is None else 1}
-            found = _EXACT[attempt](problem, time_limit_s=part_s, work=work, **exact)
+            mine = left(1.0 if only else _EXACT_PART)
+            work = _SMALL_WORK if size(problem) <= SMALL else _WORK
+            most = [w for w in (mine["work_s"], None if only else work) if w is not None]
+            exact = {**asked, "workers": 1, "work": min(most, default=None)}
+            found = _EXACT[attempt](problem, time_limit_s=mine["time_limit_s"], **exact)
         else:
-            found = solve_large(problem, time_limit_s=left_s(), progress=progress, **asked)
+            found = solve_large(problem, **left(), progress=progress, **asked)
         known = found if known is None else better_of(known, found)
         if progress is not None and known.value is not None:
-            progress(_known(known, left_s.gone_s))
+            progress(_known(known, left.gone_s))
         if (
             known.interrupted
             or known.status in ("optimal", "infeasible")
@@ -157,21 +164,25 @@ def _attempts(problem: FleetProblem) -> tuple[str, ...]:
     return ("large",)
 
 
-def _briefly(problem: FleetProblem, limit_s: float | None, asked: Mapping[str, Any]) -> FleetChoice:
+def _briefly(problem: FleetProblem, left: _Left, asked: Mapping[str, Any]) -> FleetChoice:
     """CP-SAT for a fixed amount of work, then HiGHS for a moment."""
     from planner.solver.mip.solve import solve_brief
 
     found = FleetChoice("unknown")
     if supports(problem) and len(problem.lines) <= MOST_LINES:
-        found = solve_cp(problem, time_limit_s=limit_s, work=_BRIEF_WORK, **{**asked, "workers": 1})
-    left = found.status == "unknown" or (found.status == "feasible" and asked["goal"] != "any")
-    if left and rooms_are_exact(problem) and not found.interrupted:
-        other = solve_brief(problem, time_limit_s=limit_s, goal=asked["goal"], seed=asked["seed"])
+        mine = left()
+        work = min(_BRIEF_WORK, _BRIEF_WORK if mine["work_s"] is None else mine["work_s"])
+        found = solve_cp(problem, time_limit_s=mine["time_limit_s"], work=work, **{**asked, "workers": 1})
+    open_ = found.status == "unknown" or (found.status == "feasible" and asked["goal"] != "any")
+    if open_ and rooms_are_exact(problem) and not found.interrupted:
+        other = solve_brief(problem, **left(), goal=asked["goal"], seed=asked["seed"])
         return better_of(found, other)
     return found
 
 
-def solve_large(problem: FleetProblem, *, time_limit_s: float | None = None, **asked: Any) -> FleetChoice:
+def solve_large(
+    problem: FleetProblem, *, time_limit_s: float | None = None, work_s: float | None = None, **asked: Any
+) -> FleetChoice:
     """HiGHS counts replicas with rooms that always fit; where that gives plans away, a bound of its own.
 
     With GPUs that need not stand in the same server every plan stays possible: what is proved of that holds.
@@ -179,17 +190,18 @@ def solve_large(problem: FleetProblem, *, time_limit_s: float | None = None, **a
     Args:
         problem: what is asked.
         time_limit_s: wall time for everything.
+        work_s: counted work for everything, where there is no time limit.
         asked: as `planner.solver.mip.solve.solve_mip` takes it.
     """
     # Imported here: the large engine takes a while to load.
     from planner.solver.mip.solve import solve_mip
 
     if rooms_are_exact(problem):
-        return solve_mip(problem, time_limit_s=time_limit_s, **asked)
-    left_s = _Left(time_limit_s)
-    found = solve_mip(problem, time_limit_s=left_s(0.5), **asked)
+        return solve_mip(problem, time_limit_s=time_limit_s, work_s=work_s, **asked)
+    left = _Left(time_limit_s, work_s)
+    found = solve_mip(problem, **left(0.5), **asked)
     loose = replace(problem, hosts=tuple(replace(host, server_gpus=None) for host in problem.hosts))
-    known = solve_mip(loose, time_limit_s=left_s(), **{**asked, "goal": "value"})
+    known = solve_mip(loose, **left(), **{**asked, "goal": "value"})
     if known.status == "infeasible" or found.interrupted:
         return known if known.status == "infeasible" else found
     open_ = FleetChoice("unknown", lower_bound=known.lower_bound, engine=known.engine)
@@ -199,19 +211,25 @@ def solve_large(problem: FleetProblem, *, time_limit_s: float | None = None, **a
 
 
 class _Left:
-    """What is left of a time limit."""
+    """What is left of a time limit, or of counted work."""
 
-    def __init__(self, limit_s: float | None) -> None:
-        self.limit_s, self.began_s = limit_s, time.monotonic()
+    def __init__(self, time_limit_s: float | None, work_s: float | None) -> None:
+        counted = time_limit_s is None
+        limit_s = work_s if counted else time_limit_s
+        self.limited = limit_s is not None
+        self.timer = Timer(Limit(math.inf if limit_s is None else limit_s, counted))
+        self.began_s = time.monotonic()
 
     @property
     def gone_s(self) -> float:
-        """Since the beginning."""
+        """Since the beginning, on the clock."""
         return time.monotonic() - self.began_s
 
-    def __call__(self, part: float = 1.0) -> float | None:
-        """A part of the seconds that are left; None without a limit."""
-        return None if self.limit_s is None else max(0.0, self.limit_s - self.gone_s) * part
+    def __call__(self, part: float = 1.0) -> dict[str, Any]:
+        """A part of the seconds that are left, as engines take it; None without a limit."""
+        left_s = max(0.0, self.timer.left_s) * part if self.limited else None
+        counted = self.timer.limit.counted
+        return {"time_limit_s": None if counted else left_s, "work_s": left_s if counted else None}
 
 
 def better_of(first: FleetChoice, second: FleetChoice) -> FleetChoice:
@@ -232,6 +250,7 @@ def better_of(first: FleetChoice, second: FleetChoice) -> FleetChoice:
     return replace(
         best,
         interrupted=first.interrupted or second.interrupted,
+        timed=first.timed or second.timed,
         trouble=() if proved else (*first.trouble, *second.trouble),
         status="optimal" if proved else "feasible",
         lower_bound=bound,

@@ -28,7 +28,7 @@ def _period(periods: Periods, point: Point, own: Mapping[Pool, list[Option]], t:
     after_loss: list[LossShares] = []
     asked = [demand for (_, kind), demand in periods.demands.items() if kind == t]
     for demand in asked:
-        if point.ways[at(demand.workload, t)] != demand.way:
+        if point.modes[at(demand.workload, t)] != demand.mode:
             continue
         pool = Pooled(demand, own[demand.pool], periods.stands)
         counts = [point.counts.get(at(option.id, t), 0) for option in pool.options]

@@ -16,7 +16,7 @@ from planner.solver.cp_sat import Expr, cp_model, total
 
 
 def post_coupling(model: Replicas, coupling: Coupling) -> None:
-    """Same KV format, and TTFT with the slower hand-over of each pair within the limit.
+    """Same KV format, and TTFT with the slower KV transfer of each pair within the limit.
 
     Only options with replicas are asked for anything: a workload that is served otherwise has none here.
     """

@@ -1,6 +1,6 @@
 """Waits and KV formats as far as they matter: two that fit the same partners are the same.
 
-Prefill and decode options are told apart by time to first token, hand-over and KV format only where these
+Prefill and decode options are told apart by time to first token, KV transfer and KV format only where these
 decide which pairs are allowed. Anything finer would keep options that no plan needs.
 """
 

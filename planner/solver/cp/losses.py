@@ -1,7 +1,7 @@
 """Cover rows that hold after every loss that the spares of a pool must survive.
 
 Each row is ``sum weights * replicas >= needed`` once the loss is taken off; it is asked only of an active
-pool (``active`` is 1, or a literal where the workload may be served in another way).
+pool (``active`` is 1, or a literal where the workload may be served in another mode).
 """
 
 from __future__ import annotations

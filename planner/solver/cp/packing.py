@@ -81,7 +81,7 @@ def maximal_patterns(sizes: Sequence[int], room: int) -> list[tuple[int, ...]]:
         if len(found) > MOST_PATTERNS:
             raise input_error(
                 "fleet", "purchase", f"replica sizes {sorted(sizes)} in servers of {room} GPUs",
-                f"sizes that fill a server in at most {MOST_PATTERNS} ways", "fewer sizes in search.tp",
+                f"sizes that fill a server in at most {MOST_PATTERNS} patterns", "fewer sizes in search.tp",
             )  # fmt: skip
         if index == len(ordered) - 1:
             found.append((*counts, left // ordered[index]))

@@ -108,7 +108,7 @@ def periods_of(problem: FleetProblem, days: Distinct, barred: Barred) -> Periods
     for t, first in enumerate(days.first):
         for demand in problem.demands:
             asked = _asked(demand, first)
-            if (demand.workload, asked.way, first) not in barred:
+            if (demand.workload, asked.mode, first) not in barred:
                 demands[demand.pool, t] = asked
     parts = math.lcm(*(option.slices for option in problem.options))
     return Periods(problem, days, _worth_searching(problem, parts), demands, parts, rooms(problem))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from planner.constraints.ways import ways_by_workload
-from planner.schema.choice import Option, Way
+from planner.constraints.offered_modes import modes_by_workload
+from planner.schema.choice import Option, ServingMode
 from planner.solver.counted import post_numbers
 from planner.solver.covers import Cover, Pooled
 from planner.solver.cp.integers import cover_row
@@ -26,7 +26,7 @@ class Replicas:
     counts: dict[str, cp_model.IntVar] = field(default_factory=dict)
     upper: dict[str, int] = field(default_factory=dict)
     used: dict[str, cp_model.IntVar] = field(default_factory=dict)
-    ways: dict[tuple[str, Way], Expr] = field(default_factory=dict)
+    modes: dict[tuple[str, ServingMode], Expr] = field(default_factory=dict)
     """1 for the way in which a workload is served; a constant where it has only one."""
     fewer: dict[tuple[str, int], cp_model.IntVar] = field(default_factory=dict)
     """The smaller of an option's replicas and a number."""
@@ -41,7 +41,7 @@ class Replicas:
 
     def post(self) -> Replicas:
         """Post what every pool must carry."""
-        self._post_ways()
+        self._post_modes()
         self.pools = [self._post_pool(pool) for pool in self.pools]
         return self
 
@@ -60,18 +60,18 @@ class Replicas:
         self.cp.add(total(self.is_used(option) for option in pool.options) <= 1)
         return pool
 
-    def _post_ways(self) -> None:
-        for workload, ways in ways_by_workload(pool.demand for pool in self.pools).items():
-            if len(ways) == 1:
-                self.ways[workload, ways[0]] = 1
+    def _post_modes(self) -> None:
+        for workload, modes in modes_by_workload(pool.demand for pool in self.pools).items():
+            if len(modes) == 1:
+                self.modes[workload, modes[0]] = 1
                 continue
-            for way in ways:
-                self.ways[workload, way] = self.cp.new_bool_var(f"{way}[{workload}]")
-            self.cp.add_exactly_one(self.ways[workload, way] for way in ways)
+            for mode in modes:
+                self.modes[workload, mode] = self.cp.new_bool_var(f"{mode}[{workload}]")
+            self.cp.add_exactly_one(self.modes[workload, mode] for mode in modes)
 
     def active(self, pool: Pooled) -> Expr:
         """1 when the pool must carry its demand."""
-        return self.ways[pool.demand.workload, pool.demand.way]
+        return self.modes[pool.demand.workload, pool.demand.mode]
 
     def _post_counts(self, pool: Pooled) -> None:
         active = self.active(pool)

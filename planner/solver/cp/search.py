@@ -9,15 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from planner.schema.choice import Status, Way
+from planner.schema.choice import ServingMode, Status
 from planner.solver.covers import Cover, Pooled
 from planner.solver.cp.amounts import Amount
 from planner.solver.cp.integers import LARGEST_SUM
 from planner.solver.cp.replicas import Replicas
 from planner.solver.cp_sat import Expr, cp_model, run, weighted
+from planner.solver.work import count
 
 _TIE_WORK = 3.0
 """Deterministic seconds per tie-breaking search: reproducible, unlike a wall limit."""
+_FEW_VARIABLES = 500
+"""To presolve models of up to so many variables takes longer than to search them."""
 _CHECKSUM_BITS = 24
 """Sums of random numbers of so many bits are practically never equal."""
 
@@ -31,7 +34,7 @@ class Point:
 
     counts: dict[str, int]
     units: dict[str, int]
-    ways: dict[str, Way]
+    modes: dict[str, ServingMode]
 
 
 @dataclass
@@ -60,7 +63,8 @@ class Search:
         self.deadline_s, self.seed, self.workers = deadline_s, seed, workers
         self.work: float | None = None
         """Work that is left for searches that settle no ties, in the solver's deterministic seconds."""
-        self.plain = False
+        self.plain = workers == 1 and len(model.cp.proto.variables) <= _FEW_VARIABLES
+        """Models are searched as they are formulated, without presolve."""
         self.interrupted = False
         """The user ended it: nothing more is searched."""
         self._steps: dict[tuple[Pooled, Cover], int] = {}
@@ -148,7 +152,7 @@ class Search:
         broken = False
         for pool in self.model.pools:
             demand = pool.demand
-            if not demand.mix or point.ways[demand.workload] != demand.way:
+            if not demand.mix or point.modes[demand.workload] != demand.mode:
                 continue
             cover = pool.missing([point.counts.get(option.id, 0) for option in pool.options])
             if cover is not None:
@@ -170,7 +174,7 @@ class Search:
         return Point(
             {name: count for name, count in counts.items() if count},
             {name: count for name, count in units.items() if count},
-            {workload: way for (workload, way), taken in model.ways.items() if solver.value(taken) == 1},
+            {workload: mode for (workload, mode), taken in model.modes.items() if solver.value(taken) == 1},
         )
 
     def _run(
@@ -189,12 +193,13 @@ class Search:
             return cp_model.CpSolver(), cp_model.UNKNOWN
         solver.parameters.relative_gap_limit = gap
         status, self.interrupted = run(solver, self.model.cp)
+        count(solver.response_proto.deterministic_time)
         if self.work is not None and not tie:
             self.work -= solver.response_proto.deterministic_time
         if status == cp_model.MODEL_INVALID:
             raise RuntimeError(f"the solver refuses the model: {self.model.cp.validate()}")
         if status == cp_model.INFEASIBLE and not tie:
-            other = self._solver(tie, not self.plain)  # a second route: without presolve
+            other = self._solver(tie, not self.plain)  # a second route: with presolve, or without
             if other is None:
                 return solver, cp_model.UNKNOWN
             second, self.interrupted = run(other, self.model.cp)

@@ -14,7 +14,7 @@ from planner.solver.blocking_limits import gap
 from planner.solver.cp.canonical import Distinct, distinct_periods, in_order, only, separable
 from planner.solver.cp.place_pairs import NO_PLACES
 from planner.solver.cp.supports import refuse_servers, supports
-from planner.solver.serving_modes import Barred, barred_ways
+from planner.solver.serving_modes import Barred, barred_modes
 
 
 def solve_cp(
@@ -56,7 +56,7 @@ def solve_cp(
         )
     refuse_servers(problem)
     deadline_s = None if time_limit_s is None else time.monotonic() + time_limit_s
-    barred, unserved = barred_ways(problem)
+    barred, unserved = barred_modes(problem)
     if unserved:
         return FleetChoice("infeasible", in_the_way=unserved, engine="CP-SAT")
     # Imported here: the solver takes a while to load, which commands without a search need not pay.
@@ -73,7 +73,7 @@ def solve_cp(
     if days.count > 1 and separable(ordered):
         parts = []
         for first in days.first:
-            closed = {(workload, way, 0) for workload, way, t in barred if t == first}
+            closed = {(workload, mode, 0) for workload, mode, t in barred if t == first}
             parts.append(solved(only(ordered, first), Distinct((0,), (1,), (0,)), closed))
             if parts[-1].status == "infeasible" or parts[-1].interrupted:
                 break

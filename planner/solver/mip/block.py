@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from planner.schema.choice import Way
+from planner.schema.choice import ServingMode
 from planner.solver.mip.cuts import Cut
 from planner.solver.mip.day_rows import DayRows
 from planner.solver.mip.mip import Model
 from planner.solver.mip.pairs import write_pairs
 from planner.solver.mip.place_rows import write_places
 from planner.solver.mip.pool_rows import Block, PoolWriter, Served, Terms
-from planner.solver.mip.pools import way_of
+from planner.solver.mip.pools import mode_of
 from planner.solver.mip.prepared import Prepared
 
 
@@ -128,26 +128,26 @@ class BlockWriter:
         day: Day | None,
     ) -> list[PoolWriter]:
         work = self.prepared.works[block.work]
-        ways = work.ways
-        free = len(ways) > 1 or bool(work.apis)
-        active = {way: model.column(0, 1, whole=True) for way in ways} if free else {}
+        modes = work.modes
+        free = len(modes) > 1 or bool(work.apis)
+        active = {mode: model.column(0, 1, whole=True) for mode in modes} if free else {}
         if free:
             model.row([(a, 1.0) for a in active.values()], 0 if work.apis else 1, 1)
             if day is not None:
-                day.take_all("way", active.items())
+                day.take_all("mode", active.items())
         served = self._served(model, block, period, level, active)
         writers: list[PoolWriter] = []
         matched: list[PoolWriter] = []
         for number, pool in enumerate(work.pools):
-            way = way_of(pool)
+            mode = mode_of(pool)
             cuts = self.cuts.get(pool.demand.pool, ())
-            writer = PoolWriter(self.prepared, cuts, model, block, period, number, pool, active.get(way))
+            writer = PoolWriter(self.prepared, cuts, model, block, period, number, pool, active.get(mode))
             writers.append(writer)
-            if work.matched(way):
-                writer.begin(served[way], allowed)
+            if work.matched(mode):
+                writer.begin(served[mode], allowed)
                 matched.append(writer)
             else:
-                writer.write(served[way], allowed)
+                writer.write(served[mode], allowed)
         if matched:
             write_places(matched, served["disaggregated"])
         if day is not None:
@@ -159,8 +159,8 @@ class BlockWriter:
         return writers
 
     def _served(
-        self, model: Model, block: Block, period: int, level: int | None, active: Mapping[Way, int]
-    ) -> dict[Way, dict[int, Served]]:
+        self, model: Model, block: Block, period: int, level: int | None, active: Mapping[ServingMode, int]
+    ) -> dict[ServingMode, dict[int, Served]]:
         """By way and bucket; with choices these are columns that sum to the level less what APIs take."""
         work = self.prepared.works[block.work]
         most = float(work.most_level)
@@ -168,14 +168,14 @@ class BlockWriter:
         live = [b for b in buckets if any(p.demand.demand_rps[period][b] > 0 for p in work.pools)]
         if not active:
             one = Served([], 1.0) if level is None else Served([(level, 1.0)], 0.0)
-            return {way: dict.fromkeys(buckets, one) for way in work.ways}
-        found: dict[Way, dict[int, Served]] = {way: {} for way in work.ways}
+            return {mode: dict.fromkeys(buckets, one) for mode in work.modes}
+        found: dict[ServingMode, dict[int, Served]] = {mode: {} for mode in work.modes}
         for b in live:
             terms: Terms = [] if level is None else [(level, -1.0)]
-            for way in work.ways:
+            for mode in work.modes:
                 column = model.column(0, most)
-                model.row([(column, 1.0), (active[way], -most)], upper=0)
-                found[way][b] = Served([(column, 1.0)], 0.0)
+                model.row([(column, 1.0), (active[mode], -most)], upper=0)
+                found[mode][b] = Served([(column, 1.0)], 0.0)
                 terms.append((column, 1.0))
             for index, api in enumerate(work.apis):
                 taker = model.column(0, most)

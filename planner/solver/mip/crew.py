@@ -10,16 +10,21 @@ from types import TracebackType
 from typing import Any
 
 from planner.solver.mip.cuts import Cut
-from planner.solver.mip.jobs import JOBS
 from planner.solver.mip.prepared import Prepared
 from planner.solver.mip.process import Process, ProcessDied, in_words
-from planner.solver.mip.state import State
 from planner.solver.mip.tasks import Piece, Task, Tasks
+from planner.solver.mip.worker import Worker
+from planner.solver.work import count, done_s
 
 MOST_DEATHS = 4
 """After so many deaths without one answer between them no more processes are started."""
-_LATER = object()
-"""Instead of a result: the piece is begun again."""
+LANES = 2
+"""Pieces of work side by side, however many processes do them: plans do not depend on that."""
+
+
+def _is_decisive(task: Task | None) -> bool:
+    """Its result says that others beside it do not matter."""
+    return task is not None and task.ended and bool(getattr(task.result, "decisive", False))
 
 
 class CrewLost(Exception):  # noqa: N818 - a state, not a fault
@@ -104,33 +109,48 @@ class Crew:
                 self._seen.add(cut)
                 self._known.append(cut)
 
-    def each(self, pieces: Iterator[Piece]) -> Iterator[tuple[Piece, Any]]:
-        """Every piece with its result, as they come; the next one is asked for when a process is free.
+    def each(
+        self, pieces: Iterator[Piece], ahead: int = LANES, disaggregated: Piece | None = None
+    ) -> Iterator[tuple[Piece, Any]]:
+        """Every piece with its result, in their order, however long each of them takes.
 
         The result is None where two processes died over it, or one forgot its limit.
+
+        Args:
+            pieces: the next one is asked for when the result ``ahead`` pieces before it has been taken: what
+                it is made of is the same in every run. Their work is counted, that of two side by side once.
+            ahead: two, unless they do not depend on results.
+            apart: done beside them. It comes last, or in the middle where its result is ``decisive``; then
+                the consumer has to forget what came before.
 
         Raises:
             CrewLost: no process lives, and this one must not do the work.
         """
         busy: dict[Process, Task] = {}
-        tasks = Tasks(pieces)
+        tasks = Tasks(pieces, ahead, disaggregated)
+        share = 1.0 if disaggregated is not None else 1.0 / LANES
         with selectors.DefaultSelector() as selector:
             try:
                 while True:
+                    tasks.ask(len(self._known))
                     self._give_out(tasks, busy, selector)
-                    if not busy:
+                    if (ended := tasks.next_ended()) is not None:
+                        count(share * ended.work_s)
+                        yield ended.piece, ended.result
+                        continue
+                    if _is_decisive(tasks.disaggregated) or not busy:
                         break
                     process = self._ready(busy, selector)
-                    task = busy.pop(process)
-                    result = self._result(process, task, tasks)
-                    if result is not _LATER:
-                        yield task.piece, result
+                    self._end_task(process, busy.pop(process), tasks)
             finally:
                 # Left in the middle: nobody must take these answers for those of later questions.
                 for process in busy:
                     self._processes.remove(process)
                     process.end()
-        yield from self._alone(tasks)
+        if not _is_decisive(tasks.disaggregated):
+            yield from self._alone(tasks, share)
+        if tasks.disaggregated is not None and tasks.disaggregated.ended:
+            yield tasks.disaggregated.piece, tasks.disaggregated.result
 
     def _give_out(self, tasks: Tasks, busy: dict[Process, Task], selector: selectors.BaseSelector) -> None:
         while (process := self._free(busy)) is not None:
@@ -138,14 +158,15 @@ class Crew:
             if task is None:
                 return
             name, arguments = task.piece
+            new = self._known[process.told : task.known]
             try:
-                process.say(pickle.dumps((name, self._known[process.told :], arguments)))
+                process.say(pickle.dumps((name, new, task.known, arguments)))
             except ProcessDied:
                 self._processes.remove(process)
                 self._bury(process)
                 tasks.put_back(task)
                 continue
-            process.told = len(self._known)
+            process.told += len(new)
             busy[process] = task
             selector.register(process.answers, selectors.EVENT_READ, process)
 
@@ -161,35 +182,47 @@ class Crew:
                     task.forgotten = True
                     process.kill()
 
-    def _result(self, process: Process, task: Task, tasks: Tasks) -> Any:
+    def _end_task(self, process: Process, task: Task, tasks: Tasks) -> None:
+        """Read what its process says; begun again where that died."""
         try:
-            answer = process.answer()
+            task.end(*process.answer())
         except ProcessDied:
             self._processes.remove(process)
             if task.forgotten:
                 process.end()
-                return None
+                task.end()
+                return
             self._bury(process)
             if task.again:
-                return None
+                task.end()
+                return
             task.again = True
             tasks.put_back(task)
-            return _LATER
+            return
         self._deaths = 0
-        return answer
 
-    def _alone(self, tasks: Tasks) -> Iterator[tuple[Piece, Any]]:
+    def _alone(self, tasks: Tasks, share: float) -> Iterator[tuple[Piece, Any]]:
         """What is left when no process can be had."""
         task = tasks.take()
         if task is None:
             return
         if self._killed:
             raise CrewLost
-        state = State(*self._own)
+        worker = Worker(*self._own)
+        told = 0
         while task is not None:
-            state.learn(self._known)
             name, arguments = task.piece
-            yield task.piece, JOBS[name](state, **arguments)
+            before_s = done_s()
+            new = self._known[told : task.known]
+            task.end(*worker.do(name, new, task.known, arguments))
+            told += len(new)
+            count(before_s - done_s())
+            if _is_decisive(tasks.disaggregated):
+                return
+            while (ended := tasks.next_ended()) is not None:
+                count(share * ended.work_s)
+                yield ended.piece, ended.result
+                tasks.ask(len(self._known))
             task = tasks.take()
 
     # -- the end ------------------------------------------------------------------------------------------

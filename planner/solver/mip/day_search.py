@@ -31,8 +31,6 @@ _KEPT = 200
 """Days of a workload among which one is taken: the cheapest at the prices."""
 _NODES, _GAP = 300, 1e-3
 """Of branch and bound, and what is good enough."""
-_TAKING_S = 20.0
-"""Never reached where it was tried: it takes a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def _taken(pricer: Pricer, columns: Columns, prices: Floats, seed: int) -> tuple
                 terms[resource].append((column, amount))
         chosen.append(mine)
     balance(model, sorted(terms.items()), found)
-    answer = solve(model, time_limit_s=_TAKING_S, gap=_GAP, seed=seed, options={"mip_max_nodes": _NODES})
+    answer = solve(model, gap=_GAP, seed=seed, options={"mip_max_nodes": _NODES})
     if answer.columns is None:
         return None
     values = answer.columns

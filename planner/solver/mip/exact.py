@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner.constraints.shares import Split
-from planner.schema.choice import LossShares, Share, Way
+from planner.schema.choice import LossShares, ServingMode, Share
 from planner.schema.fleet import Site
 from planner.solver.covers import Pooled
 from planner.solver.mip.cuts import Cut
@@ -18,7 +18,7 @@ from planner.solver.mip.levels import spread
 from planner.solver.mip.matching import Lacking, Matching
 from planner.solver.mip.outside import Outside, given_outside, more_outside, outside_parts, residual
 from planner.solver.mip.plan import BlockPlan, counts_of
-from planner.solver.mip.pools import Pool, Work, way_of
+from planner.solver.mip.pools import Pool, Work, mode_of
 from planner.solver.mip.prepared import Prepared
 from planner.solver.mip.splits import split
 
@@ -102,16 +102,16 @@ def _levels(
     return None if levels is None else (levels, outside)
 
 
-def _way(work: Work, plan: BlockPlan, period: int) -> Way:
+def _mode(work: Work, plan: BlockPlan, period: int) -> ServingMode:
     """The way that is taken; the first where there are no replicas."""
-    ways: set[Way] = {way_of(work.pools[n]) for t, n, _ in plan.counts if t == period}
-    return min(ways, default=work.ways[0])
+    modes: set[ServingMode] = {mode_of(work.pools[n]) for t, n, _ in plan.counts if t == period}
+    return min(modes, default=work.modes[0])
 
 
 def _in_use(work: Work, plan: BlockPlan, period: int) -> list[tuple[int, Pool]]:
     """The pools of the way that is taken."""
-    way = _way(work, plan, period)
-    return [(n, pool) for n, pool in enumerate(work.pools) if way_of(pool) == way]
+    mode = _mode(work, plan, period)
+    return [(n, pool) for n, pool in enumerate(work.pools) if mode_of(pool) == mode]
 
 
 def _pooled(
@@ -149,7 +149,7 @@ def _lost(
 
 def _cap(work: Work, plan: BlockPlan, period: int, outside: Outside) -> Fraction | None:
     """The highest level that the replicas of a period can do; None: any."""
-    if work.matched(_way(work, plan, period)):
+    if work.matched(_mode(work, plan, period)):
         return Matching(work, plan, period, outside, _ONE).least
     caps = []
     for number, pool in _in_use(work, plan, period):
@@ -197,7 +197,7 @@ def _carry(
 ) -> tuple[tuple[Share, ...], tuple[LossShares, ...]] | Short:  # fmt: skip
     shares: list[Share] = []
     losses: list[LossShares] = []
-    if work.matched(_way(work, plan, period)):
+    if work.matched(_mode(work, plan, period)):
         all_places = Matching(work, plan, period, outside, level)
         matched = all_places.carried(evidence=evidence, worst=worst)
         if isinstance(matched, Lacking):
@@ -224,7 +224,7 @@ def _carry(
                 losses.append(LossShares(work.name, pool.demand.role, named, after))
         if least is not None:
             prices = bucket_prices(pool, pooled, least.prices)
-            fixed = len(work.ways) == 1 and not work.apis
+            fixed = len(work.modes) == 1 and not work.apis
             held = dict(zip(used, counts, strict=True))
             cut = cut_for(pool, period, prices, held, fixed)
             return Short(period, number, cut, prices, 1 - float(least.factor))

@@ -15,8 +15,9 @@ from planner.solver.mip.plan import BlockPlan, Plan, uses
 from planner.solver.mip.prepared import Prepared
 from planner.solver.mip.purchases import PurchaseWriter, balance
 from planner.solver.mip.run import PROVED_GAP
+from planner.solver.work import Limit
 
-_BUY_S = 20.0
+_BUY = Limit(20.0)
 """Purchases of given replicas are a small program; it never took a second in the measurements."""
 _MARGIN = 1e-7
 """Part of a budget or power limit left unused where rounding broke it."""
@@ -51,7 +52,7 @@ def buy(
     penalties: Floats | None = None,
     start: Mapping[tuple[int, int], int] | None = None,
     margin: float = 0.0,
-    time_limit_s: float = _BUY_S,
+    limit: Limit = _BUY,
     gap: float = 0.0,
 ) -> Bought | None:
     """The best purchases for these uses; None where there are none.
@@ -62,7 +63,7 @@ def buy(
         penalties: what a unit of use beyond the purchases counts; None: there is none.
         start: units to start from.
         margin: part of money and power left unused.
-        time_limit_s: wall time.
+        limit: after which the best purchases so far are taken.
         gap: that is good enough.
     """
     model = Model()
@@ -70,7 +71,7 @@ def buy(
     own = len(model.cost)
     balance(model, [], found, used, penalties)
     hint = {column: float(start.get(key, 0)) for key, column in found.units.items()} if start else None
-    answer = solve(model, time_limit_s=time_limit_s, gap=gap, hint=hint)
+    answer = solve(model, limit=limit, gap=gap, hint=hint)
     if answer.columns is None:
         return None
     units = {key: round(float(answer.columns[column])) for key, column in found.units.items()}

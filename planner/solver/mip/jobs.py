@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from planner.solver.mip.pricing import price
 from planner.solver.mip.purchases import balance
 from planner.solver.mip.repair import repaired
 from planner.solver.mip.state import State
+from planner.solver.work import Limit, Timer
 
 _CUT_ROUNDS = 6
 """Solutions in a row that break a row of replica spares."""
@@ -41,7 +41,7 @@ def improve(
     units: Mapping[tuple[int, int], int],
     allowed: Mapping[int, frozenset[tuple[int, int]] | None],
     penalties: Floats,
-    limit_s: float,
+    limit: Limit,
     gap: float = 1e-4,
     prices: Floats | None = None,
 ) -> Improved:
@@ -56,13 +56,13 @@ def improve(
         units: what is bought now.
         allowed: places worth trying, by block.
         penalties: what a unit of use beyond the purchases counts, by resource.
-        limit_s: wall time.
+        limit: for all of it.
         gap: that is good enough.
         prices: by resource, for replicas that are added where a solution is short.
     """
     cuts: list[Cut] = []
     mended: list[BlockPlan] = []
-    until = time.monotonic() + limit_s
+    timer = Timer(limit)
     for _ in range(_CUT_ROUNDS):
         model = Model()
         numbers = sorted(plans)
@@ -74,10 +74,9 @@ def improve(
         hint = {column: float(units.get(key, 0)) for key, column in found.units.items()}
         for number, block in zip(numbers, blocks, strict=True):
             hint |= {column: float(plans[number].counts.get(key, 0)) for key, column in block.counts.items()}
-        left = until - time.monotonic()
-        if left <= 0:
+        if timer.left_s <= 0:
             break
-        answer = solve(model, time_limit_s=left, gap=gap, seed=state.seed, hint=hint)
+        answer = solve(model, limit=timer.left(), gap=gap, seed=state.seed, hint=hint)
         if answer.columns is None:
             break
         chosen = [
@@ -101,11 +100,13 @@ class Solved:
     plan: Plan | None
     value: float
     bound: float
+    decisive: bool = False
+    """No other search is needed: this plan is optimal and carries everything, or there is none."""
 
 
 def solve_whole(
     state: State,
-    limit_s: float | None,
+    limit: Limit | None,
     gap: float,
     start: Plan | None = None,
     least: Sequence[tuple[Mapping[int, float], Sequence[float]]] = (),
@@ -121,11 +122,14 @@ def solve_whole(
         for block, plan in zip(model.blocks, start.blocks, strict=True):
             hint |= {column: float(plan.counts.get(key, 0)) for key, column in block.counts.items()}
     answer = solve(
-        model.model, time_limit_s=limit_s, gap=gap, seed=state.seed, hint=hint, presolve=presolve,
+        model.model, limit=limit, gap=gap, seed=state.seed, hint=hint, presolve=presolve,
         options=None if nodes is None else {"mip_max_nodes": nodes},
     )  # fmt: skip
     found = None if answer.columns is None else model.plan(answer.columns)
-    return Solved(answer.status, found, answer.value, answer.bound)
+    decisive = answer.status == "infeasible"
+    if answer.status == "optimal" and found is not None:
+        decisive = state.fine(found.blocks)
+    return Solved(answer.status, found, answer.value, answer.bound, decisive)
 
 
 @dataclass
@@ -138,7 +142,7 @@ class Relaxed:
 
 
 def relax(
-    state: State, presolve: bool = True, sample: Sequence[int] = (), limit_s: float | None = None
+    state: State, presolve: bool = True, sample: Sequence[int] = (), limit: Limit | None = None
 ) -> Relaxed:
     """The linear relaxation of the whole model, or of a sample of its periods.
 
@@ -146,7 +150,7 @@ def relax(
     """
     prepared = state.prepared
     model = whole(prepared, state.cuts, sample=sample)
-    answer = solve(model.model, whole=False, presolve=presolve, time_limit_s=limit_s)
+    answer = solve(model.model, whole=False, presolve=presolve, limit=limit)
     prices = np.zeros(prepared.resources)
     if answer.duals is not None:
         for resource, row in model.rows.items():

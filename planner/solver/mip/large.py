@@ -52,8 +52,13 @@ STALL, PATIENT_ROUNDS = 5e-4, 3
 """A round that gains less than this part stalls; so many in a row end the search."""
 MOST_FREE, MOST_MOVE_S = 8, 2.0
 """Stalled moves grow up to so many workloads and so much time."""
+AHEAD = 8
+"""Blocks that are priced ahead of the first that is not done."""
 LAST_S, SETTLE_EVERY = 0.3, 10
 """The whole model is not begun with less time left; moves beside it after which all is bought anew."""
+WHOLE_SIZE = 6000
+"""`Prepared.size` beyond which the whole model is not searched: replica counts of 20,000 take 1.7 GB, and the
+root outlasts every limit."""
 PENALTY = 10.0
 """A GPU that is used and not bought counts so many times the dearest price."""
 
@@ -81,7 +86,7 @@ class _Large:
         self.round_s = 0.0
 
     def solve(self) -> str:
-        relaxed = self._one(("relax", {"sample": self._sample(), "limit_s": self.run.left_s}))
+        relaxed = self._one(("relax", {"sample": self._sample(), "limit": self.run.left}))
         if relaxed is not None and relaxed.status == "infeasible" and self._surely_infeasible():
             return "infeasible"
         if relaxed is None or relaxed.status != "optimal":
@@ -110,13 +115,13 @@ class _Large:
 
     def _surely_infeasible(self) -> bool:
         """A second opinion, without presolve."""
-        again = self._one(("relax", {"presolve": False, "limit_s": self.run.left_s}))
+        again = self._one(("relax", {"presolve": False, "limit": self.run.left}))
         return again is not None and again.status == "infeasible"
 
     def _raced(self) -> bool:
         """A proof by the whole model alone."""
         least = [] if self.prepared.problem.limits.must_use else self.least
-        for solved in race(self.crew, self.prices, least, self.run.left_s):
+        for solved in race(self.crew, self.prices, least, self.run):
             verdict = self._whole_done(solved)
             if solved.status == "optimal" and verdict == "done":
                 return True
@@ -159,11 +164,11 @@ class _Large:
                 if self.run.left_s <= 0:
                     return
                 part = self._part(number)
-                limit = min(part * PRICE_S * len(self.prepared.blocks[number][1]), 0.2 * self.run.limit_s)
-                asked = {"number": number, "prices": prices, "gap": gap, "limit_s": limit}
+                most_s = min(part * PRICE_S * len(self.prepared.blocks[number][1]), 0.2 * self.run.limit_s)
+                asked = {"number": number, "prices": prices, "gap": gap, "limit": self.run.limit(most_s)}
                 yield ("price", {**asked, "whole": not late})
 
-        for _, priced in self.crew.each(pieces()):
+        for _, priced in self.crew.each(pieces(), AHEAD):
             if priced is None:
                 continue
             self.crew.learn(priced.cuts)
@@ -274,8 +279,12 @@ class _Large:
         """The whole model with pricing rows, from the plan; beside it the search goes on."""
         run, better = self.run, 0
         while run.left_s > LAST_S and not run.done and not (self.goal == "any" and run.blocks is not None):
-            for piece, result in self.crew.each(self._beside()):
-                if piece[0] == "whole":
+            whole, known = self._whole_piece(), (run.blocks, run.value, run.units)
+            for piece, result in self.crew.each(self._moves(), disaggregated=whole):
+                if piece is whole:
+                    if result is not None and result.decisive:
+                        # However many moves were made meanwhile: the same in every run.
+                        run.forget(*known)
                     verdict = self._whole_done(result)
                     if verdict:
                         return verdict
@@ -285,26 +294,32 @@ class _Large:
                         self.search.settle()
             if better and self.search is not None and self.prepared.periods > 1:
                 self.search.settle()
+            if whole is None:
+                return ""
         return ""
 
-    def _beside(self) -> Iterator[Piece]:
+    def _whole_piece(self) -> Piece | None:
+        """None where the model is so large that its root would outlast every limit."""
         run, start = self.run, None
+        if run.blocks is not None and self.prepared.size > WHOLE_SIZE:
+            return None
         rows = []
         if self.least and not self.prepared.problem.limits.must_use:
             rows = [({r: float(p) for r, p in enumerate(self.prices) if p}, self.least)]
         if run.blocks is not None:
             start = Plan(run.blocks, run.units)
-        limit = max(0.1, run.left_s - LAST_S)
-        until = run.seconds + limit - self.search.move_s if self.search is not None else 0.0
+        limit = run.limit(max(0.1, run.left_s - LAST_S))
         gap = 1.0 if self.goal == "any" else min(run.enough, 1e-4) if run.limited else run.enough
-        yield ("whole", {"limit_s": limit, "gap": gap, "start": start, "least": rows})
+        return ("whole", {"limit": limit, "gap": gap, "start": start, "least": rows})
+
+    def _moves(self) -> Iterator[Piece]:
         if self.search is not None:
-            yield from self.search.moves(self.prices, until, None)
+            yield from self.search.moves(self.prices, self.run.limit_s - LAST_S - self.search.move_s, None)
 
     def _confirmed(self) -> str:
         """A second opinion on `infeasible`: without presolve."""
-        limit = max(LAST_S, self.run.left_s)
-        again = self._one(("whole", {"limit_s": limit, "gap": 1.0, "presolve": False}))
+        limit = self.run.limit(max(LAST_S, self.run.left_s))
+        again = self._one(("whole", {"limit": limit, "gap": 1.0, "presolve": False}))
         return "infeasible" if again is not None and again.status == "infeasible" else "unknown"
 
     def _whole_done(self, solved: Solved | None) -> str:

@@ -13,7 +13,7 @@ from planner.schema.choice import LossShares, Share
 from planner.solver.covers import ways_to_lose
 from planner.solver.mip.outside import Outside, given_outside, residual
 from planner.solver.mip.plan import BlockPlan, counts_of
-from planner.solver.mip.pools import Work, way_of
+from planner.solver.mip.pools import Work, mode_of
 
 _NONE, _ALL = Fraction(0), Fraction(1)
 _Lost = Mapping[tuple[int, int], int]
@@ -32,12 +32,12 @@ class Lacking:
 
 
 class Matching:
-    """The pools of one way of serving in one period."""
+    """The pools of one serving mode in one period."""
 
     def __init__(self, work: Work, plan: BlockPlan, period: int, outside: Outside, level: Fraction) -> None:
         """``outside``: what APIs take; ``level``: at which work that may wait is done."""
         self.work, self.outside = work, outside
-        pools = [(n, pool) for n, pool in enumerate(work.pools) if way_of(pool) == "disaggregated"]
+        pools = [(n, pool) for n, pool in enumerate(work.pools) if mode_of(pool) == "disaggregated"]
         self.numbers, self.pools = [n for n, _ in pools], [pool for _, pool in pools]
         self.placed = [counts_of(plan, pool, n, period) for n, pool in pools]
         self.needs = [tuple(level * need for need in residual(p, period, outside)) for p in self.pools]

@@ -20,6 +20,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.solver.work import Limit, count, nodes_in, work_of
+
 Floats = NDArray[np.float64]
 INF = math.inf
 
@@ -103,7 +105,7 @@ class Answer:
 def solve(
     model: Model,
     *,
-    time_limit_s: float | None = None,
+    limit: Limit | None = None,
     gap: float = 0.0,
     absolute_gap: float = 0.0,
     seed: int = 0,
@@ -116,7 +118,8 @@ def solve(
 
     Args:
         model: what is minimized.
-        time_limit_s: wall time after which the best answer so far is taken.
+        limit: after which the best answer so far is taken. Counted work ends branch and bound by its nodes:
+            the first one, and linear programs, end by themselves.
         gap: relative distance of value and bound that is good enough.
         absolute_gap: the same, absolute.
         seed: of HiGHS.
@@ -129,14 +132,20 @@ def solve(
     from ortools.math_opt.core.python import solver
 
     asked = parameters_pb2.SolveParametersProto(random_seed=seed)
-    if time_limit_s is not None:
-        asked.time_limit.FromNanoseconds(max(1, int(time_limit_s * 1e9)))
-    if whole and any(model.whole):
+    branches = whole and any(model.whole)
+    # The number of threads would follow from the machine's cores else.
+    options = {**(options or {}), "threads": 1}
+    if limit is not None and not limit.counted:
+        asked.time_limit.FromNanoseconds(max(1, int(limit.seconds * 1e9)))
+    elif limit is not None and branches:
+        nodes = nodes_in(limit.seconds, len(model.entries))
+        options["mip_max_nodes"] = min(nodes, int(options.get("mip_max_nodes", nodes)))
+    if branches:
         asked.relative_gap_tolerance = gap
         asked.absolute_gap_tolerance = absolute_gap
     if not presolve:
         asked.presolve = parameters_pb2.EMPHASIS_OFF
-    for name, setting in (options or {}).items():
+    for name, setting in options.items():
         fields = {bool: "bool", int: "int", float: "double", str: "string"}
         getattr(asked.highs, f"{fields[type(setting)]}_options")[name] = setting
     extra = model_parameters_pb2.ModelSolveParametersProto()
@@ -147,7 +156,7 @@ def solve(
         start.values.extend([float(number) for _, number in pairs])
     message = model.message(whole=whole)
     # Only branch and bound is known to print.
-    with _silence() if whole and any(model.whole) else contextlib.nullcontext():
+    with _silence() if branches else contextlib.nullcontext():
         try:
             result = solver.solve(
                 message, parameters_pb2.SOLVER_TYPE_HIGHS, parameters_pb2.SolverInitializerProto(), asked,
@@ -158,6 +167,8 @@ def solve(
             if type(problem).__name__ != "StatusNotOk":
                 raise
             return Answer("unknown", INF, -INF, None, None)
+    stats = result.solve_stats
+    count(work_of(len(model.entries), stats.simplex_iterations, whole=branches))
     return _answer(result, len(model.cost), len(model.row_lower))
 
 

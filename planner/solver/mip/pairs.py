@@ -48,7 +48,7 @@ def _kind(option: Option) -> _Kind:
 
 
 def _fits(prefill: _Kind, decode: _Kind, limit_s: Fraction | None) -> bool:
-    """At one place KV formats agree where both state one, and TTFT with the slower hand-over is kept."""
+    """At one place KV formats agree where both state one, and TTFT with the slower KV transfer is kept."""
     if prefill[4] != decode[4]:
         return True
     if prefill[1] is not None and decode[1] is not None and prefill[1] != decode[1]:

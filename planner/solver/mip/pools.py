@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.schema.choice import Coupling, Option, Way
+from planner.schema.choice import Coupling, Option, ServingMode
 from planner.schema.fleet import Api, Deferrable, FleetDemand, Site
 from planner.solver.mip.mip import Floats
 
@@ -96,7 +96,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Work:
-    """One workload: its pools by way of serving, its coupling, suppliers and deadline."""
+    """One workload: its pools by serving mode, its coupling, suppliers and deadline."""
 
     name: str
     pools: tuple[Pool, ...]
@@ -108,10 +108,10 @@ class Work:
     """Replicas of it cost money when they start."""
 
     @property
-    def ways(self) -> tuple[Way, ...]:
+    def modes(self) -> tuple[ServingMode, ...]:
         """How it may be served."""
         roles = {pool.demand.role for pool in self.pools}
-        found: list[Way] = []
+        found: list[ServingMode] = []
         if "serve" in roles:
             found.append("aggregated")
         if roles - {"serve"}:
@@ -125,7 +125,7 @@ class Work:
 
     @property
     def one_layout(self) -> bool:
-        """No pool changes its option between periods, and the way of serving stays."""
+        """No pool changes its option between periods, and the serving mode stays."""
         return any(not pool.demand.mix for pool in self.pools)
 
     @property
@@ -146,11 +146,11 @@ class Work:
             for t in range(periods)
         )
 
-    def matched(self, way: Way) -> bool:
+    def matched(self, mode: ServingMode) -> bool:
         """The replicas of this way stand at several places, and each decodes what it prefills."""
-        return any(o.place for pool in self.pools if way_of(pool) == way for o in pool.options)
+        return any(o.place for pool in self.pools if mode_of(pool) == mode for o in pool.options)
 
 
-def way_of(pool: Pool) -> Way:
-    """The way of serving that a pool belongs to."""
+def mode_of(pool: Pool) -> ServingMode:
+    """The serving mode that a pool belongs to."""
     return "aggregated" if pool.demand.role == "serve" else "disaggregated"

@@ -38,6 +38,12 @@ class Prepared:
         return self.problem.periods
 
     @cached_property
+    def size(self) -> int:
+        """Replica counts of the whole model, once for every bucket."""
+        pools = [pool for work in self.works for pool in work.pools]
+        return self.periods * sum(len(pool.places) * len(pool.demand.buckets) for pool in pools)
+
+    @cached_property
     def hosts(self) -> dict[str, Host]:
         """By id."""
         return {host.id: host for host in self.problem.hosts}

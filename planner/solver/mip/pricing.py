@@ -6,7 +6,6 @@ are known; in the end the few options that the solutions used are chosen anew wi
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 
 from planner.solver.mip.cheaper import worth_pricing
@@ -17,6 +16,7 @@ from planner.solver.mip.pool_rows import MOST_LOSSES, Block
 from planner.solver.mip.prepared import Prepared
 from planner.solver.mip.repair import repaired
 from planner.solver.mip.state import State
+from planner.solver.work import Limit, Timer
 
 Places = frozenset[tuple[int, int]]
 
@@ -42,7 +42,7 @@ class Priced:
 
 
 def price(
-    state: State, number: int, prices: Floats, gap: float, limit_s: float, *, whole: bool = True
+    state: State, number: int, prices: Floats, gap: float, limit: Limit, *, whole: bool = True
 ) -> Priced:
     """Solve one block alone at these prices per resource. An infeasible one has the bound infinity.
 
@@ -51,18 +51,18 @@ def price(
         number: of the block.
         prices: by resource.
         gap: that is good enough.
-        limit_s: wall time.
+        limit: for all of it, but that it takes one solution at least.
         whole: False: only the bound of the linear relaxation, which takes a twentieth of the time.
     """
-    pricing = _Pricing(state, number, prices, gap, limit_s)
+    pricing = _Pricing(state, number, prices, gap, limit)
     return pricing.whole() if whole else pricing.relaxed()
 
 
 class _Pricing:
     """One block at one set of prices."""
 
-    def __init__(self, state: State, number: int, prices: Floats, gap: float, limit_s: float) -> None:
-        self.state, self.number, self.prices, self.gap, self.limit_s = state, number, prices, gap, limit_s
+    def __init__(self, state: State, number: int, prices: Floats, gap: float, limit: Limit) -> None:
+        self.state, self.number, self.prices, self.gap, self.limit = state, number, prices, gap, limit
         self.prepared: Prepared = state.prepared
         self.allowed = worth_pricing(state.prepared, number, prices)
         pools = state.prepared.works[state.prepared.blocks[number][0]].pools
@@ -79,20 +79,19 @@ class _Pricing:
 
     def whole(self) -> Priced:
         """Solutions until none breaks a row, or until there is no time."""
-        until = time.monotonic() + self.limit_s
+        timer = Timer(self.limit)
         for turn in range(_ROUNDS):
             near = max(self.gap, _FIRST_GAPS[turn]) if self.spared and turn < len(_FIRST_GAPS) else self.gap
-            left = min(self.limit_s, max(_LEAST_S, until - time.monotonic()))
             model, block = self._model(self.allowed)
-            answer = self._solved(model, block, near, left)
+            answer = self._solved(model, block, near, timer.left(least_s=_LEAST_S))
             if answer.status == "infeasible":
-                sure = solve(model, time_limit_s=self.limit_s, presolve=False).status == "infeasible"
+                sure = solve(model, limit=self.limit, presolve=False).status == "infeasible"
                 return Priced(self.number, INF, INF if sure else self.bound, None, self.cuts)
             self.bound = max(self.bound, answer.bound)
             if answer.columns is None:
                 break
             settled = self._take(read_block(self.number, block, answer.columns))
-            if self._good or (near == self.gap and settled) or time.monotonic() > until:
+            if self._good or (near == self.gap and settled) or timer.left_s < 0:
                 break
         if self.best is not None and not self._good and self.seen:
             self._polish()
@@ -110,11 +109,11 @@ class _Pricing:
                 model.cost[column] += float(self.prices[resource]) * entry
         return model, block
 
-    def _solved(self, model: Model, block: Block, gap: float, limit_s: float) -> Answer:
+    def _solved(self, model: Model, block: Block, gap: float, limit: Limit) -> Answer:
         start = None
         if self.best is not None:
             start = {c: float(self.best.counts.get(key, 0)) for key, c in block.counts.items()}
-        return solve(model, time_limit_s=limit_s, gap=gap, seed=self.state.seed, hint=start)
+        return solve(model, limit=limit, gap=gap, seed=self.state.seed, hint=start)
 
     def _take(self, plan: BlockPlan) -> bool:
         """Learn from a solution; whether another one would teach nothing."""
@@ -142,7 +141,8 @@ class _Pricing:
         mine = {key[1:] for key in self.best.counts}
         few = frozenset(sorted(self.seen, key=lambda key: (key not in mine, key))[:MOST_LOSSES])
         model, block = self._model(few)
-        answer = self._solved(model, block, self.gap, _POLISH_PART * self.limit_s)
+        limit = replace(self.limit, seconds=_POLISH_PART * self.limit.seconds)
+        answer = self._solved(model, block, self.gap, limit)
         if answer.columns is None:
             return
         mended = repaired(self.prepared, [read_block(self.number, block, answer.columns)], self.prices)

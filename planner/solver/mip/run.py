@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from planner.schema.fleet import Progress
 from planner.solver.mip.mip import INF
 from planner.solver.mip.plan import BlockPlan
+from planner.solver.work import Limit, Timer
 
-PATIENCE_S = 120.0
-"""Without a time limit the search ends after this, if it has a plan."""
+Units = Mapping[tuple[int, int], int]
+
+PATIENCE_S = 60.0
+"""Without a time limit the search ends after so much counted work."""
 GOOD_GAP = 1e-3
 """Without a time limit the search ends when the bound is this near."""
 PROVED_GAP = 1e-6
@@ -23,29 +26,46 @@ _TELL_EVERY_S = 1.0
 class Run:
     """One solve."""
 
-    def __init__(self, time_limit_s: float | None, progress: Callable[[str], None] | None) -> None:
-        """The clock starts."""
+    def __init__(
+        self,
+        time_limit_s: float | None,
+        progress: Callable[[str], None] | None = None,
+        work_s: float | None = None,
+    ) -> None:
+        """The clock starts: the user's, or else that of the work that is counted."""
         self.begun = time.monotonic()
         self.limited = time_limit_s is not None
-        limit_s = PATIENCE_S if time_limit_s is None else time_limit_s
+        limit_s = time_limit_s
+        if limit_s is None:
+            limit_s = PATIENCE_S if work_s is None else min(work_s, PATIENCE_S)
         self.limit_s = limit_s - min(CLOSING_S, CLOSING_PART * limit_s)
+        self._timer = Timer(self.limit(self.limit_s))
         self.enough = PROVED_GAP if self.limited else GOOD_GAP
         self.blocks: tuple[BlockPlan, ...] | None = None
-        self.units: Mapping[tuple[int, int], int] = {}
+        self.units: Units = {}
         """Bought, by period and line."""
         self.value, self.bound = INF, -INF
         self.trace: list[Progress] = []
         self._progress, self._told = progress, -INF
 
+    def limit(self, seconds: float) -> Limit:
+        """For a piece of the work: on the user's clock, or counted."""
+        return Limit(seconds, not self.limited)
+
     @property
     def seconds(self) -> float:
         """Since the start."""
-        return time.monotonic() - self.begun
+        return self.limit_s - self.left_s
 
     @property
     def left_s(self) -> float:
         """Until the limit."""
-        return self.limit_s - self.seconds
+        return self._timer.left_s
+
+    @property
+    def left(self) -> Limit:
+        """The same, as a limit."""
+        return self._timer.left()
 
     @property
     def gap(self) -> float:
@@ -75,13 +95,18 @@ class Run:
             self.bound = bound
             self._note()
 
+    def forget(self, blocks: tuple[BlockPlan, ...] | None, value: float, units: Units) -> None:
+        """Back to a plan that was the best before."""
+        self.blocks, self.value, self.units = blocks, value, units
+
     def _note(self) -> None:
+        now_s = time.monotonic() - self.begun
         value = None if self.blocks is None else self.value
         bound = None if self.bound == -INF else min(self.bound, self.value)
-        self.trace.append(Progress(self.seconds, value, bound))
-        if self._progress is not None and self.seconds - self._told >= _TELL_EVERY_S:
-            self._told = self.seconds
+        self.trace.append(Progress(now_s, value, bound))
+        if self._progress is not None and now_s - self._told >= _TELL_EVERY_S:
+            self._told = now_s
             found = "no plan yet" if value is None else f"best {value:,.2f}"
             proved = "" if bound is None else f", proved {bound:,.2f}"
             gap = f", gap {100 * self.gap:.2f} %" if self.gap < INF else ""
-            self._progress(f"{self.seconds:.0f} s: {found}{proved}{gap}")
+            self._progress(f"{now_s:.0f} s: {found}{proved}{gap}")

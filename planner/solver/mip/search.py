@@ -26,6 +26,7 @@ from planner.solver.mip.prepared import Prepared
 from planner.solver.mip.purchases import PurchaseWriter, balance
 from planner.solver.mip.run import Run
 from planner.solver.mip.tasks import Piece
+from planner.solver.work import Limit
 
 FREE = 3
 """Workloads chosen anew together."""
@@ -89,7 +90,7 @@ class Search:
         many = self.prepared.periods > 1
         return buy(
             self.prepared, used, penalties=self.penalties, start=self.units, gap=1e-5 if many else 0.0,
-            time_limit_s=max(0.5, min(3.0, self.run.left_s)) if many else 2.0,
+            limit=Limit(3.0),
         )  # fmt: skip
 
     def _reserved(self) -> dict[int, int]:
@@ -101,7 +102,7 @@ class Search:
         found = self.writer.write(model, [period], reserved=self._reserved(), around=self.units)
         own = len(model.cost)
         balance(model, [], found, used, self.penalties)
-        answer = solve(model, time_limit_s=1.0)
+        answer = solve(model, limit=Limit(1.0))
         if answer.columns is None:
             return INF
         self.over[period] = float(answer.columns[own:].sum()) > 1e-6
@@ -130,7 +131,7 @@ class Search:
                         found |= {(pool, place) for _, pool, place in self.plans[other].counts}
         return frozenset(found)
 
-    def piece(self, numbers: Sequence[int], periods: Sequence[int], prices: Floats, limit_s: float) -> Piece:
+    def piece(self, numbers: Sequence[int], periods: Sequence[int], prices: Floats, move_s: float) -> Piece:
         """Choose these blocks anew together with the purchases of these periods."""
         others = self.used.copy()
         for number in numbers:
@@ -145,7 +146,7 @@ class Search:
             "units": self.units,
             "allowed": {number: self.places(number, prices) for number in numbers},
             "penalties": self.penalties,
-            "limit_s": limit_s,
+            "limit": self.run.limit(move_s),
             "prices": prices,
         }
         return ("improve", arguments)
@@ -218,7 +219,7 @@ class Search:
                 numbers = sorted(self.random.sample(mine, min(self.free, len(mine))))
                 yield self.piece(numbers, [period], prices, self.move_s)
 
-    def day_moves(self, crew: Crew, prices: Floats, until: float, free: int, limit_s: float) -> int:
+    def day_moves(self, crew: Crew, prices: Floats, until: float, free: int, move_s: float) -> int:
         """Choose workloads anew over all periods, purchases and all; how many moves helped."""
         helped = 0
         works = list(range(len(self.prepared.works)))
@@ -231,7 +232,7 @@ class Search:
                 chosen = works[first : first + free]
                 numbers = [n for n, (work, _) in enumerate(self.prepared.blocks) if work in chosen]
                 every = range(self.prepared.periods)
-                yield self.piece(numbers, every, prices, min(limit_s, max(0.2, until - self.run.seconds)))
+                yield self.piece(numbers, every, prices, min(move_s, max(0.2, until - self.run.seconds)))
 
         for piece, result in crew.each(pieces()):
             helped += self.accept(piece, result)

@@ -13,13 +13,14 @@ from planner.solver.mip.crew import Crew, CrewLost
 from planner.solver.mip.day_search import SimpleDay, simple_day, widths
 from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
 from planner.solver.mip.jobs import solve_whole
-from planner.solver.mip.large import search_large
+from planner.solver.mip.large import WHOLE_SIZE, search_large
 from planner.solver.mip.plan import BlockPlan, Plan
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.race import races
 from planner.solver.mip.repair import repaired
 from planner.solver.mip.run import Run
 from planner.solver.mip.state import State
+from planner.solver.work import Limit
 
 QUICK_S = 3.0
 """So long this process tries the whole model itself: an interrupt waits for HiGHS no longer."""
@@ -27,23 +28,24 @@ RACING_S = 2.0
 """The same of fleets small enough for `race`."""
 HOUR_S = 5.0
 """The same of a single hour: nearly all are settled within a second, and a busy machine must not decide."""
-QUICK_COUNTS = 2500
-"""Replica counts (whole numbers) up to which that is worth trying."""
+QUICK_SIZE = 1000
+"""`Prepared.size` up to which that is worth trying: no counted work ends the root of a large model (12 s of
+CPU at 1,400)."""
 BRIEF_S = 4.0
 """For one brief question: what HiGHS settles at all it settles in a second, mostly."""
+BRIEF_SIZE = 200
+"""`Prepared.size` up to which it is asked where work is counted: the root of a day of six layouts at two
+places (504) took 13 s of CPU and found nothing."""
 DAY_WIDTHS = (4, 8)
 """Options of a workload that a day is searched among, one search from the plan of the one before."""
 DAY_NODES = 300
 """Of branch and bound in each of them."""
-DAY_COUNTS = 6000
-"""Replica counts of a day beyond which only its linear relaxation is solved for a bound: the whole model of
-20,000 takes 1.7 GB."""
 DAY_PART = 0.4
 """Of the time that is left, where the nodes take that long."""
 _EXACT_ROUNDS = 20
 """Solutions in a row that rounding made look sufficient."""
 _CONFIRM_S = 30.0
-"""For the second opinion on `infeasible`, where no time limit is given."""
+"""For the second opinion on `infeasible`, at most."""
 
 
 def solve_mip(
@@ -51,6 +53,7 @@ def solve_mip(
     *,
     goal: Goal = "plan",
     time_limit_s: float | None = None,
+    work_s: float | None = None,
     seed: int = 0,
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
@@ -58,19 +61,21 @@ def solve_mip(
 ) -> FleetChoice:
     """The cheapest fleet, or the best one found with its bound.
 
-    Without a time limit the search ends at a proof, at a gap of `GOOD_GAP`, or after `PATIENCE_S`.
+    Without a time limit the search ends at a proof, at a gap of `GOOD_GAP`, or after `PATIENCE_S` of counted
+    work, and gives the same plan in every run, with any number of processes.
 
     Args:
         problem: what is asked.
         goal: ``any``: stop at the first feasible plan.
         time_limit_s: wall time.
+        work_s: counted work (`planner.solver.work`) at most; not where there is a time limit.
         seed: of everything random.
         workers: processes; fleets that one process does not settle within a second get two at least, where
             the machine has two cores.
         progress: told about once a second what is known.
         quick: end after what this process finds within a second.
     """
-    run = Run(time_limit_s, progress)
+    run = Run(time_limit_s, progress, work_s)
     prepared = prepare(problem)
     state = State(prepared, seed)
     interrupted = False
@@ -87,7 +92,7 @@ def solve_mip(
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
                 with suppress(CrewLost):
                     _widened(state, crew, run, day)
-                    if day is not None and _counts(prepared) > DAY_COUNTS:
+                    if day is not None and prepared.size > WHOLE_SIZE:
                         _bounded(prepared, crew, run)
                     elif search_large(state, crew, run, goal) == "infeasible":
                         return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
@@ -101,7 +106,12 @@ def solve_mip(
 
 
 def solve_brief(
-    problem: FleetProblem, *, goal: Goal = "plan", time_limit_s: float | None = None, seed: int = 0
+    problem: FleetProblem,
+    *,
+    goal: Goal = "plan",
+    time_limit_s: float | None = None,
+    work_s: float | None = None,
+    seed: int = 0,
 ) -> FleetChoice:
     """The whole model for a moment, in this process.
 
@@ -109,16 +119,20 @@ def solve_brief(
         problem: what is asked.
         goal: ``any``: stop at the first feasible plan.
         time_limit_s: wall time; never more than `BRIEF_S`.
+        work_s: the same of counted work, where there is no time limit.
         seed: of HiGHS.
     """
-    run = Run(BRIEF_S if time_limit_s is None else min(time_limit_s, BRIEF_S), None)
+    most_s = None if time_limit_s is None else min(time_limit_s, BRIEF_S)
+    run = Run(most_s, work_s=min(BRIEF_S, BRIEF_S if work_s is None else work_s))
     prepared = prepare(problem)
+    if not run.limited and prepared.size > BRIEF_SIZE:
+        return FleetChoice("unknown", engine="HiGHS")
     state = State(prepared, seed)
     begun = _begun(state, run) is not None
     for _ in range(0 if begun and goal == "any" else _EXACT_ROUNDS):
         if run.left_s <= 0:
             break
-        found = solve_whole(state, run.left_s, 1.0 if goal == "any" else 0.0, _start(run))
+        found = solve_whole(state, run.left, 1.0 if goal == "any" else 0.0, _start(run))
         if found.status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS")
         if found.plan is None:
@@ -148,7 +162,7 @@ def _widened(state: State, crew: Crew, run: Run, day: SimpleDay | None) -> None:
         if run.done:
             return
         asked = {
-            "limit_s": DAY_PART * run.left_s,
+            "limit": run.limit(DAY_PART * run.left_s),
             "gap": run.enough,
             "start": _start(run),
             "allowed": places,
@@ -170,13 +184,9 @@ def _bounded(prepared: Prepared, crew: Crew, run: Run) -> None:
     """
     if any(pool.spares for work in prepared.works for pool in work.pools):
         return
-    for _, relaxed in crew.each(iter([("relax", {"limit_s": run.left_s})])):
+    for _, relaxed in crew.each(iter([("relax", {"limit": run.left})])):
         if relaxed is not None and relaxed.status == "optimal":
             run.prove(relaxed.value)
-
-
-def _counts(prepared: Prepared) -> int:
-    return sum(len(pool.places) * prepared.periods for work in prepared.works for pool in work.pools)
 
 
 def _start(run: Run) -> Plan | None:
@@ -186,7 +196,7 @@ def _start(run: Run) -> Plan | None:
 def _quick(state: State, run: Run, goal: Goal) -> str:
     """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
     prepared = state.prepared
-    if _counts(prepared) > QUICK_COUNTS:
+    if prepared.size > QUICK_SIZE:
         return ""
     # Where two models race next, trying longer alone is time lost.
     quick_s = RACING_S if races(prepared) else QUICK_S
@@ -196,9 +206,10 @@ def _quick(state: State, run: Run, goal: Goal) -> str:
         left = min(quick_s - run.seconds, run.left_s)
         if left <= 0:
             return ""
-        found = solve_whole(state, left, 1.0 if goal == "any" else 0.0, _start(run))
+        found = solve_whole(state, run.limit(left), 1.0 if goal == "any" else 0.0, _start(run))
         if found.status == "infeasible":
-            return "infeasible" if _confirmed(state, max(left, min(_CONFIRM_S, run.left_s))) else ""
+            again_s = max(left, min(_CONFIRM_S, run.left_s))
+            return "infeasible" if _confirmed(state, run.limit(again_s)) else ""
         run.prove(found.bound)
         if found.plan is None:
             return ""
@@ -220,9 +231,9 @@ def _propose_repaired(prepared: Prepared, run: Run, blocks: Sequence[BlockPlan])
         run.propose(mended, bought.value, bought.units)
 
 
-def _confirmed(state: State, limit_s: float) -> bool:
+def _confirmed(state: State, limit: Limit) -> bool:
     """A second opinion on `infeasible`: without presolve."""
-    return solve_whole(state, limit_s, 0.0, presolve=False).status == "infeasible"
+    return solve_whole(state, limit, 0.0, presolve=False).status == "infeasible"
 
 
 def _closed(problem: FleetProblem, prepared: Prepared, run: Run) -> FleetChoice:

@@ -25,9 +25,15 @@ class State:
         """Of the rows for replica spares, those that nothing need be solved for: one bucket, all alike."""
         self.prepared, self.seed = prepared, seed
         self.cuts: dict[tuple[str, str], list[Cut]] = defaultdict(list)
-        self.learn([cut for work in prepared.works for pool in work.pools for cut in _first_cuts(pool)])
+        self._first = [cut for work in prepared.works for pool in work.pools for cut in _first_cuts(pool)]
+        self.learn(self._first)
         self.writer = BlockWriter(prepared, self.cuts)
         self.purchases = PurchaseWriter(prepared)
+
+    def begin_with(self, cuts: Sequence[Cut]) -> None:
+        """Know these alone: what a piece of work gives does not depend on those before it."""
+        self.cuts.clear()
+        self.learn([*self._first, *cuts])
 
     def learn(self, cuts: Sequence[Cut]) -> None:
         """Keep cuts that are new; of those that take binaries the last ones."""
@@ -38,6 +44,11 @@ class State:
                 priced = [at for at, one in enumerate(mine) if one.kind == "price"]
                 if len(priced) > _MOST_CUTS:
                     del mine[priced[0]]
+
+    def fine(self, plans: Sequence[BlockPlan]) -> bool:
+        """All of them carry what they must."""
+        found = (settle(self.prepared, plan, evidence=False, worst=True) for plan in plans)
+        return not any(isinstance(done, Short) for done in found)
 
     def short(self, plans: Sequence[BlockPlan]) -> tuple[list[Cut], bool]:
         """New cuts that the plans break, and whether all plans do."""

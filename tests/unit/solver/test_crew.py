@@ -19,9 +19,10 @@ from planner.solver.mip.prepared import prepare
 from planner.solver.mip.process import Process
 from planner.solver.mip.solve import solve_mip
 from planner.solver.mip.state import State
+from planner.solver.work import Limit
 
 PROBLEM = small_fleet(4)
-RELAX = ("relax", {"limit_s": 20.0})
+RELAX = ("relax", {"limit": Limit(20.0)})
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_a_process_that_dies_is_replaced_and_its_work_done_again(prepared, death
 
 def test_processes_that_all_die_end_the_search_in_words(deaths, monkeypatch):
     deaths += [2] * 50
-    monkeypatch.setattr(solve_module, "QUICK_COUNTS", 0)
+    monkeypatch.setattr(solve_module, "QUICK_SIZE", 0)
     found = solve_mip(PROBLEM, time_limit_s=30)
     assert (found.status, found.value) == ("unknown", None)
     assert found.trouble == ("a search process was killed by SIGKILL",)
@@ -87,7 +88,7 @@ def test_where_no_process_can_be_started_the_search_goes_on_in_this_one(monkeypa
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     expected = solve_mip(PROBLEM, time_limit_s=30)
-    monkeypatch.setattr(solve_module, "QUICK_COUNTS", 0)
+    monkeypatch.setattr(solve_module, "QUICK_SIZE", 0)
     monkeypatch.setattr(subprocess, "Popen", refuse)
     found = solve_mip(PROBLEM, time_limit_s=30)
     assert broken(PROBLEM, found) == []
@@ -96,7 +97,7 @@ def test_where_no_process_can_be_started_the_search_goes_on_in_this_one(monkeypa
 
 def test_a_process_that_is_left_in_the_middle_answers_nobody_else(prepared):
     with Crew(prepared, 0, 2) as crew:
-        for _ in crew.each(iter([("whole", {"limit_s": 20.0, "gap": 0.0}), RELAX])):
+        for _ in crew.each(iter([RELAX, ("whole", {"limit": Limit(20.0), "gap": 0.0})])):
             break
         assert len(values(crew, 3)) == 3
 

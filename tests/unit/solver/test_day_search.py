@@ -24,6 +24,7 @@ from planner.solver.mip.solve import DAY_NODES, DAY_WIDTHS
 from planner.solver.mip.state import State
 from planner.solver.rebuy import with_replicas
 from planner.solver.solve import solve_fleet
+from planner.solver.work import Limit
 
 F = Fraction
 PAID = Site("p", "r")
@@ -88,7 +89,7 @@ def test_a_company_day_is_searched_from_its_first_plan_to_near_the_best():
     day = simple_day(state)
     plan, value = day.plan, day.value
     for places in widths(day, DAY_WIDTHS):
-        searched = solve_whole(state, 60, 1e-4, plan, allowed=places, nodes=DAY_NODES)
+        searched = solve_whole(state, Limit(60.0), 1e-4, plan, allowed=places, nodes=DAY_NODES)
         assert searched.value <= value + 1e-6
         plan, value = searched.plan, searched.value
     assert value <= float(best.value) * 1.01

@@ -82,7 +82,7 @@ def test_chains_of_sizes():
 
 
 def test_too_many_patterns_are_refused():
-    with pytest.raises(InputError, match="ways"):
+    with pytest.raises(InputError, match="patterns"):
         maximal_patterns([1, 2, 3, 5, 7, 9, 11, 13], 72)
 
 
