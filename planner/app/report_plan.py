@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from planner.app.diff import diff
@@ -12,24 +12,31 @@ from planner.loaders.plan_file import load_plan
 from planner.report.extra import check_extra
 from planner.report.plan_report import comparison_of, report_of
 from planner.report.renderers.registry import RENDERERS, Renderer
+from planner.schema.plan import Plan
 from planner.schema.report import Report
 
 COMMAND = "planner report"
+More = Callable[[Plan, Path], Plan]
+"""A plan, read from a file, with what is to be told beside it."""
 
 
-def report_plans(plans: Sequence[Path], out: Path) -> Report:
+def report_plans(plans: Sequence[Path], out: Path, more: More | None = None) -> Report:
     """Write a report of plans, one chapter each.
 
     Args:
         plans: paths of plan documents.
         out: file to write; its ending says which kind.
+        more: adds to each plan what its document does not hold.
 
     Raises:
         InputError: no plan, an unknown kind, a package or a browser that is missing, or a file that cannot
             be written.
     """
     renderer = _renderer(out)
-    report = report_of([load_plan(path) for path in plans])
+    read = [load_plan(path) for path in plans]
+    if more is not None:
+        read = list(map(more, read, plans))
+    report = report_of(read)
     write_whole(out, renderer.render(report))
     return report
 

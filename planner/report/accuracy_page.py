@@ -39,7 +39,7 @@ _UNCOVERED = (
     "Requests that all start at once (`burst` rows): simulated, the host and the drain of the last answers "
     "rule them; they are scored by `planner validate` and not fitted.",
     "Speculative decoding: one number of tokens per step stands for all models and engines.",
-    "Accelerators and formats without rows: their shares of peak are judgement; the calibration says so.",
+    "Accelerators and formats without rows: their shares of peak are judgment; the calibration says so.",
     "Prefix caching, adapters and images: computed from first principles, without measured rows.",
     "Expert parallelism over several servers, and collectives of AMD accelerators.",
     "Software older than two years: overheads of unnamed engines and of old schedulers differ by host.",
@@ -50,7 +50,7 @@ _CAVEATS = (
     "left-out rows; the structure of the model, the classes of engines and the numbers that are held were "
     "chosen while all public rows were in view.",
     "Some held numbers were set by hand after looking at these rows: `exchange_bytes`, "
-    "`expert_half_tokens` and others of grade judgement near an earlier fit "
+    "`expert_half_tokens` and others of grade judgment near an earlier fit "
     "of them (`overlap_exponent`, `decode_attention_efficiency`, `expert_efficiency` and "
     "`moe_layer_overhead_s` of engines without measured operators among them), `expert_imbalance` and "
     "`expert_chance` at a fit of them (at full chance rows with spread "
@@ -63,7 +63,7 @@ _CAVEATS = (
     "own between a prompt and its first token, that "
     "only TensorRT-LLM fuses the scaling of FP8 activations, and that narrower formats count no such launch.",
     "Prompt lengths of the audited (MLPerf) rows are not in the tables. They are recalled by data set, one "
-    "for each model (`catalog/judgement/measurements.yaml`, grade C); 60 rows use them, "
+    "for each model (`catalog/judgment/measurements.yaml`, grade C); 60 rows use them, "
     "28 of these in the fit.",
     "Rows that contradict themselves, doubtful rows and rows with speculation are left out of fit and "
     "errors.",
@@ -162,13 +162,13 @@ def pictures(points: Points) -> dict[str, bytes]:
 def _counted(calibration: Calibration) -> str:
     fitted = [path for path, item in parameters_of(calibration) if item.prior_log_sigma is not None]
     shares = sum(path.startswith("compute_efficiency") for path in fitted)
-    apart = sum("disaggregated" in path for path in fitted)
+    disaggregated = sum("disaggregated" in path for path in fitted)
     first = sum("ttft" in path or "closed_loop" in path for path in fitted if "disaggregated" not in path)
-    steps = len(fitted) - shares - first - apart
+    steps = len(fitted) - shares - first - disaggregated
     return (
         f"{steps} of step times, {shares} shares of peak by architecture and format, "
         f"{first} of first tokens, "
-        f"{apart} of those of disaggregated serving"
+        f"{disaggregated} of those of disaggregated serving"
     )
 
 

@@ -98,15 +98,15 @@ def _measured(measured: Measured) -> list[str]:
     for name, gpu in measured.gpus.items():
         rates = f"bandwidth_bytes_per_s: {gpu.bandwidth_bytes_per_s:g}, flops_per_s: {gpu.flops_per_s:g}"
         lines.append(f"    {name}: {{architecture: {gpu.architecture}, {rates}}}")
-    lines.append("  ways:")
-    for way in measured.ways:
-        names = f"gpu: {way.gpu}, engine: {way.engine}, weights: {way.weights}, kv: {way.kv}"
-        degrees = f"tp: {way.tp}, pp: {way.pp}, attention_dp: {way.attention_dp}, ep: {way.ep}"
-        loads = f"rows: {way.rows}, batch: {way.batch:g}, context: {way.context:g}"
+    lines.append("  setups:")
+    for setup in measured.setups:
+        names = f"gpu: {setup.gpu}, engine: {setup.engine}, weights: {setup.weights}, kv: {setup.kv}"
+        degrees = f"tp: {setup.tp}, pp: {setup.pp}, attention_dp: {setup.attention_dp}, ep: {setup.ep}"
+        loads = f"rows: {setup.rows}, batch: {setup.batch:g}, context: {setup.context:g}"
         lines += [
             f"    - {{{names},",
             f"      {degrees}, {loads},",
-            f"      models: [{', '.join(way.models)}]}}",
+            f"      models: [{', '.join(setup.models)}]}}",
         ]
     return lines
 

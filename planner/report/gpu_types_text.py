@@ -47,15 +47,14 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
     return section("All GPU types", *body)
 
 
-_MOST_TYPES = 5
-
-
-def types_in_short(plan: Plan) -> RenderableType | None:
+def types_in_short(plan: Plan, most: int) -> RenderableType | None:
     """The chosen types and the next cheapest; how many more there are of each kind."""
     priced = [row for row in plan.gpu_types if row.cost_usd_per_hour is not None]
     if not plan.gpu_types:
         return None
-    shown = priced[:_MOST_TYPES]
+    chosen = sum(row.status == "chosen" for row in priced)
+    others = [row for row in priced if row.status != "chosen"][: max(most - chosen, 0)]
+    shown = [row for row in priced if row.status == "chosen" or row in others]
     grid = table(("GPU", "fleet", "cost", "limited by"), [_cells(row, False) for row in shown], right=[2])
     counts = {
         "dearer": len(priced) - len(shown),
@@ -64,7 +63,7 @@ def types_in_short(plan: Plan) -> RenderableType | None:
         "excluded": sum(row.status == "excluded" for row in plan.gpu_types),
     }
     words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    notes = [Text(f"… and {words}", "dim")] if words else []
+    notes = [Text(f"… and {words}" if shown else f"{words[:1].upper()}{words[1:]}.", "dim")] if words else []
     return section("GPU types", *([grid] if shown else []), *notes)
 
 

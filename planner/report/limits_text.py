@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from rich.console import RenderableType
@@ -42,16 +42,13 @@ def _row(state: ConstraintState) -> tuple[str, str, str, str, str]:
     )
 
 
-_MOST_LIMITS = 6
-
-
-def limits_in_short(states: Iterable[ConstraintState]) -> RenderableType | None:
+def limits_in_short(states: Iterable[ConstraintState], most: int) -> RenderableType | None:
     """The limits that set capacity, then those with the least left; the rest counted."""
     stated = [state for state in states if state.limit is not None and can_be_missed(state)]
     if not stated:
         return None
     ordered = sorted(stated, key=lambda state: (not state.binding, _left(state)))
-    rows = [_row(state) for state in ordered[:_MOST_LIMITS]]
+    rows = [_row(state) for state in ordered[:most]]
     more = len(ordered) - len(rows)
     notes = [Text(f"… and {more} with more left", "dim")] if more > 0 else []
     return section("Limits", _limits_table(rows), *notes)
@@ -118,6 +115,26 @@ def removals_section(removals: Iterable[Removal]) -> RenderableType | None:
         Text("Configurations that it removes alone and in all, and the one that came nearest.", "dim"),
         table(headings, rows, right=[1, 2], whole=[0]),
     )
+
+
+def removals_in_short(removals: Sequence[Removal], most: int) -> RenderableType | None:
+    """The same in a line a constraint, without the nearest candidates; the rest counted."""
+    if not removals:
+        return None
+    rows = [
+        (
+            removal.id,
+            f"{removal.alone:,}" if removal.total else "",
+            f"{removal.total:,}",
+            "" if removal.limit is None else numbers.quantity(removal.limit, removal.unit),
+            miss(removal),
+        )
+        for removal in removals[:most]
+    ]
+    more = len(removals) - len(rows)
+    notes = [Text(f"… and {numbers.count(more, 'more limit')}", "dim")] if more > 0 else []
+    grid = table(("limit", "alone", "in all", "allowed", "nearest"), rows, right=[1, 2], whole=[0])
+    return section("What each limit removes", grid, *notes)
 
 
 def _named(removal: Removal) -> str:

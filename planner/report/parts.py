@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -59,6 +61,62 @@ class Unbroken:
         """The line as it is; it is no part of a table or a section."""
         yield Segment(self.text)
         yield Segment.line()
+
+
+@dataclass(frozen=True)
+class Continued:
+    """A command over as many lines as it needs, which a shell reads as one."""
+
+    command: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Broken before its flags only; left whole where a flag hides in a quoted word."""
+        words = _FLAG.split(self.command)
+        if [part for word in words for part in _read(word)] != _read(self.command):
+            words = [self.command]
+        lines = [words[0]]
+        for word in words[1:]:
+            longer = f"{lines[-1]} {word}"
+            if len(longer) + len(_GOES_ON) <= options.max_width:
+                lines[-1] = longer
+            else:
+                lines.append(f"    {word}")
+        for line in f"{_GOES_ON}\n".join(lines).split("\n"):
+            yield from Unbroken(line).__rich_console__(console, options)
+
+
+_FLAG = re.compile(r" (?=--?[A-Za-z])")
+_GOES_ON = " \\"
+
+
+def _read(command: str) -> list[str]:
+    """The words that a shell makes of a command."""
+    try:
+        return shlex.split(command)
+    except ValueError:  # an open quote
+        return []
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The first of some views, the fullest first, that has no more lines than a screen; else the last."""
+
+    views: Sequence[Callable[[], RenderableType]]
+    most_lines: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Lines are counted at the width at hand, and those that a terminal would wrap as it does."""
+        view: RenderableType = ""
+        for make in self.views:
+            view = make()
+            if _lines(console.render(view, options), options.max_width) <= self.most_lines:
+                break
+        yield view
+
+
+def _lines(segments: Iterable[Segment], width: int) -> int:
+    text = "".join(segment.text for segment in segments).rstrip()
+    return sum(max(1, -(-len(line.rstrip()) // width)) for line in text.split("\n"))
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> Table:

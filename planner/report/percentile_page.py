@@ -42,7 +42,7 @@ _CAVEATS = (
     "Set with these rows in view: `request_overhead_s` and `token_overhead_s`; `through_host_efficiency` and "
     "`through_host_latency_s` of GPUs without peer access; that the power of a board sets its clocks, with "
     "the exponent of the middle of what is possible (`power_exponent`); the spreads of lengths by "
-    "kind and where ShareGPT ends (`catalog/judgement/measurements.yaml`); the weight of prefixes against"
+    "kind and where ShareGPT ends (`catalog/judgment/measurements.yaml`); the weight of prefixes against"
     " loads in a router that looks at both (`AFFINITY`); how long a part of a long run is, what of it "
     "counts as its start and the load at which a run beyond capacity is shown (`LIVES`, `START`, "
     "`NEARLY_FULL`); that the highest rate of a ladder ran first; and the rules for doubt: a start-up "

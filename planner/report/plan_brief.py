@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,16 +12,17 @@ from rich.text import Text
 from planner import numbers
 from planner.explain.hours import has_hours, replicas_by_hour
 from planner.explain.phrases import listing, pool_layout
-from planner.report import plan_text
 from planner.report.capacity_text import capacity_section
 from planner.report.commands_text import commands_section
 from planner.report.demand_text import demand_section
 from planner.report.fleet_hours_text import hours_in_short
+from planner.report.fleet_text import shortage_section
 from planner.report.gpu_types_text import types_in_short
 from planner.report.headline import headline, lone_replicas
-from planner.report.limits_text import limits_in_short
-from planner.report.parts import bullets, section, table
+from planner.report.limits_text import limits_in_short, removals_in_short
+from planner.report.parts import Fitted, bullets, section, table
 from planner.report.proof_text import proof_section
+from planner.report.reasons_text import conflicts_section, relaxations_section
 from planner.report.safety_text import steps_in_short
 from planner.report.traces_text import traces_section
 from planner.report.warnings_text import warnings_of
@@ -27,37 +30,75 @@ from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 from planner.schema.supply import HOURS_PER_YEAR
 
-_MOST_POOLS = 8
-_MOST_WARNINGS = 3
-_MOST_LETTERS = 92
-"""Of a warning; the page of details has it whole."""
+MOST_LINES = 40
+"""Of a screen."""
+
+
+@dataclass(frozen=True)
+class _Room:
+    """How much of what may be cut is shown; all of it is on the page of details."""
+
+    warnings: int
+    letters: int
+    """Of a warning."""
+    types: int
+    """Of GPUs; all that were chosen are shown."""
+    pools: int = 8
+    limits: int = 6
+
+
+_ROOMS = (
+    _Room(3, 92, 5), _Room(3, 70, 5), _Room(2, 70, 5), _Room(2, 70, 3), _Room(1, 70, 3),
+    _Room(1, 70, 2, pools=5, limits=4), _Room(1, 70, 2, pools=3, limits=3),
+)  # fmt: skip
 
 
 def view(plan: Plan) -> RenderableType:
-    """The screen of a plan; an honest no keeps its whole page, which is short.
+    """The screen of a plan: what is cut is counted, and the last line says how to see it."""
+    page = _answer if plan.status in ("optimal", "feasible") else _honest_no
+    return Fitted([partial(page, plan, room) for room in _ROOMS], MOST_LINES)
 
-    What is cut is counted, and the last line says how to see it.
-    """
-    if plan.status not in ("optimal", "feasible"):
-        return plan_text.view(plan)
+
+def _answer(plan: Plan, room: _Room) -> RenderableType:
     parts = (
         *headline(plan),
         *_money(plan),
         *lone_replicas(plan),
         demand_section(plan),
         capacity_section(plan),
-        _pools(plan),
+        _pools(plan, room.pools),
         traces_section(plan),
         _commands(plan),
         hours_in_short(plan),
-        limits_in_short(plan.constraints),
-        types_in_short(plan),
+        limits_in_short(plan.constraints, room.limits),
+        types_in_short(plan, room.types),
         proof_section(plan),
         steps_in_short(plan),
-        _mind(plan),
-        Text("\nMemory, percentiles, prices, losses, next best fleets and the rest: --details", "dim"),
+        _mind(plan, room),
+        _rest("Memory, percentiles, prices, losses, next best fleets and the rest"),
     )
     return Group(*(part for part in parts if part is not None))
+
+
+def _honest_no(plan: Plan, room: _Room) -> RenderableType:
+    unasked = plan.status == "infeasible" and not plan.relaxations
+    parts = (
+        *headline(plan),
+        demand_section(plan),
+        removals_in_short(plan.removed, 2 * room.limits),
+        conflicts_section(plan),
+        shortage_section(plan),
+        relaxations_section(plan),
+        types_in_short(plan, room.types),
+        Text("\nWhat would have to give: planner relax PROBLEM", "dim") if unasked else None,
+        _mind(plan, room),
+        _rest("The nearest candidates, every GPU type and the rest"),
+    )
+    return Group(*(part for part in parts if part is not None))
+
+
+def _rest(what: str) -> Text:
+    return Text(f"\n{what}: --details", "dim")
 
 
 def _money(plan: Plan) -> Iterator[RenderableType]:
@@ -82,11 +123,11 @@ def _money(plan: Plan) -> Iterator[RenderableType]:
     yield Text(f"All at {next(iter(shares))}{mix}.")
 
 
-def _pools(plan: Plan) -> RenderableType | None:
+def _pools(plan: Plan, most: int) -> RenderableType | None:
     if not plan.pools:
         return None
-    rows = [_pool(plan, pool) for pool in plan.pools[:_MOST_POOLS]]
-    more = len(plan.pools) - _MOST_POOLS
+    rows = [_pool(plan, pool) for pool in plan.pools[:most]]
+    more = len(plan.pools) - most
     notes = [Text(f"… and {numbers.count(more, 'more pool')}", "dim")] if more > 0 else []
     headings = ("pool", "replicas", "one replica", "load", "cost")
     engines = dict.fromkeys(f"{pool.engine}, {pool.mode}" for pool in plan.pools)
@@ -127,22 +168,22 @@ def _commands(plan: Plan) -> RenderableType | None:
     known = [pool for pool in plan.pools if pool.command is not None]
     if len(known) > 1:
         return Text("  Their commands and manifests: planner export PLAN --to TARGET --out DIR", "dim")
-    return commands_section(plan)
+    return commands_section(plan, continued=True)
 
 
-def _mind(plan: Plan) -> RenderableType | None:
+def _mind(plan: Plan, room: _Room) -> RenderableType | None:
     """The first warnings, shortened; how many there are more."""
     lines = warnings_of(plan)
     if not lines:
         return None
-    shown = [_shortened(line) for line in lines[:_MOST_WARNINGS]]
+    shown = [_shortened(line, room.letters) for line in lines[: room.warnings]]
     more = len(lines) - len(shown)
     if more > 0:
         shown.append(f"… and {numbers.count(more, 'more warning')}")
     return section("Mind", bullets(shown))
 
 
-def _shortened(line: str) -> str:
-    if len(line) <= _MOST_LETTERS:
+def _shortened(line: str, letters: int) -> str:
+    if len(line) <= letters:
         return line
-    return f"{line[:_MOST_LETTERS].rsplit(' ', 1)[0].rstrip(',;:')} …"
+    return f"{line[:letters].rsplit(' ', 1)[0].rstrip(',;:')} …"

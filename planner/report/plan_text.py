@@ -7,7 +7,6 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.phrases import listing
-from planner.report.apart_text import mode_section, ratio_section
 from planner.report.capacity_text import capacity_section
 from planner.report.checkpoints_text import checkpoints_section
 from planner.report.commands_text import commands_section
@@ -27,6 +26,7 @@ from planner.report.formats_text import formats_section
 from planner.report.gpu_types_text import gpu_types_section
 from planner.report.headline import headline, lone_replicas
 from planner.report.limits_text import limits_section, removals_section
+from planner.report.mode_text import mode_section, ratio_section
 from planner.report.move_text import move_section
 from planner.report.parts import bullets, section, table
 from planner.report.pools_text import pools_group

@@ -1,4 +1,4 @@
-"""The generated reference: keys of the problem file, constraints, rules, judgement, as Markdown."""
+"""The generated reference: keys of the problem file, constraints, rules, judgment, as Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def markdown(
     constraints: Sequence[tuple[str, str, str, str]],
     limits: Sequence[tuple[str, str, str, str]],
     rules: Sequence[Mapping[str, Any]],
-    judgement: Sequence[tuple[str, str, str, str]],
+    judgment: Sequence[tuple[str, str, str, str]],
 ) -> str:
     """The reference page.
 
@@ -25,7 +25,7 @@ def markdown(
         constraints: of candidates: id, title, unit, source.
         limits: of plans: id, meaning, unit, source.
         rules: rule documents.
-        judgement: name, value, unit, meaning.
+        judgment: name, value, unit, meaning.
     """
     parts = [
         _HEAD,
@@ -38,9 +38,9 @@ def markdown(
         "## Planning rules\n",
         "Switch one off with `search: {rules_off: [ID]}`.\n",
         *[_rule(rule) for rule in rules],
-        "## Judgement\n",
+        "## Judgment\n",
         "Numbers that planning uses and nobody measured; change them in an overlay of the catalog.\n",
-        _table(("name", "value", "unit", "meaning"), judgement),
+        _table(("name", "value", "unit", "meaning"), judgment),
     ]
     return "\n".join(parts).rstrip() + "\n"
 

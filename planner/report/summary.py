@@ -57,7 +57,7 @@ def dearer(plan: Plan, than: Plan | None) -> str:
 def latency(plan: Plan, metric: str, workload: str | None = None) -> str:
     """P99 of the slowest pool, of one workload or all; a measured table may state it without a statistic.
 
-    Where P99 is limited, the value held against the limit: it has the hand-over between pools in it.
+    Where P99 is limited, the value held against the limit: it has the KV transfer between pools in it.
     """
     pools = [pool for pool in plan.pools if workload in (None, pool.workload)]
     names = {pool.workload: is_measured(pool) for pool in pools}

@@ -122,14 +122,19 @@ def test_the_page_names_every_accelerator_once(told, problem):
     assert {name: words.count(name) for name in IDS} == dict.fromkeys(IDS, 1)
 
 
-def test_one_screen_counts_what_it_leaves_out(told, problem, capsys):
+@pytest.mark.parametrize(("columns", "least"), [(100, 5), (80, 3)])
+def test_one_screen_counts_what_it_leaves_out(told, problem, capsys, monkeypatch, columns, least):
+    monkeypatch.setenv("COLUMNS", str(columns))
     rows = told("plan", problem())["gpu_types"]
     assert cli.run(["plan", problem()]) == 0
     text = capsys.readouterr().out
+    assert text.count("\n") <= 40
     assert f"{sum(row['status'] == 'no-price' for row in rows)} without a price" in text
     priced = [row["gpu"] for row in rows if row["cost_usd_per_hour"] is not None]
-    assert f"{len(priced) - 5} dearer" in text
-    assert [name for name in priced if f"\n  {name} " in text] == priced[:5]
+    shown = [name for name in priced if f"\n  {name} " in text]
+    assert shown == priced[: len(shown)]
+    assert least <= len(shown) <= 5
+    assert f"{len(priced) - len(shown)} dearer" in text
 
 
 def test_details_have_a_row_for_each_with_its_place(problem, capsys):

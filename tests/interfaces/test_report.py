@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -10,8 +11,10 @@ from importlib import util
 
 import html5lib
 import openpyxl
+import pypdf
 import pytest
 from report_plans import RELAXATIONS, costs, day_plan, plan_file
+from service_samples import PROBLEM
 
 from planner.interfaces import cli
 from planner.report.renderers import pdf
@@ -86,6 +89,50 @@ def test_the_cheapest_of_several_ways_out_comes_first(report, make_plan, no_plan
     )
 
 
+@pytest.fixture(scope="module")
+def asked_again(tmp_path_factory):
+    """A small problem's plan, and what `relax` says of it, as documents."""
+    folder = tmp_path_factory.mktemp("asked")
+    (folder / "problem.yaml").write_text(PROBLEM)
+    paths = [folder / "plan.json", folder / "relaxed.json"]
+    for command, path in zip(("plan", "relax"), paths, strict=True):
+        assert cli.run([command, str(folder / "problem.yaml"), "--out", str(path)]) == 0
+    return paths
+
+
+def test_what_limits_cost_is_asked_where_the_document_does_not_say(report, asked_again):
+    plan, relaxed = (path.read_bytes() for path in asked_again)
+    assert not json.loads(plan)["prices"]
+    assert json.loads(relaxed)["prices"]
+    made = report(asked_again[0], "--relax", ending=".md").decode()
+    assert made == report(asked_again[1], ending=".md").decode()
+    assert made == report(asked_again[1], "--relax", ending=".md").decode()
+    assert "planner report PLAN --relax asks it" in report(asked_again[0], ending=".md").decode()
+
+
+def test_prices_of_another_decision_are_not_told(asked_again, tmp_path, capsys):
+    document = json.loads(asked_again[0].read_bytes())
+    path, out = tmp_path / "other.json", tmp_path / "report.md"
+    path.write_text(json.dumps(document | {"cost_usd_per_hour": 99.0}))
+    assert cli.run(["report", str(path), "--relax", "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "--relax: found " in said
+    assert "optimal at 99.00 USD/h, expected the answer that its problem has by now (optimal at 3" in said
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--compare", "a", "b", "--relax"), "--relax: found it beside --compare"),
+        (("a", "--time-limit", "3"), "--time-limit: found it without --relax"),
+    ],
+)
+def test_flags_of_asking_need_plans_to_ask(words, said, capsys):
+    assert cli.run(["report", *words, "--out", "x.md"]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_workbook_has_a_sheet_a_table_and_its_sums_agree(report, chat, day):
     content = report(chat, day, ending=".xlsx")
     assert content == report(chat, day, ending=".xlsx")
@@ -135,8 +182,10 @@ def test_two_plans_compared(report, make_plan, chat, tmp_path):
 @pytest.mark.skipif(not any(map(shutil.which, pdf.BROWSERS)), reason="no Chromium: PDF is not tested")
 def test_a_pdf_is_printed(report, chat):
     content = report(chat, ending=".pdf")
-    assert content.startswith(b"%PDF-")
-    assert b"/Type /Font" in content or b"/FontDescriptor" in content  # text, not a picture of it
+    pages = pypdf.PdfReader(io.BytesIO(content)).pages
+    found = " ".join(" ".join(page.extract_text().split()) for page in pages)
+    for words in ("chat-70b: fleet plan", "350,400 USD", "itl:chat", "What would change the decision"):
+        assert words in found
 
 
 def test_a_pdf_without_a_browser_is_refused_in_words(report, chat, monkeypatch):

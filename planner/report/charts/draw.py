@@ -16,6 +16,9 @@ from planner.schema.report import BarChart, Chart, HourChart, StackChart
 
 _HEAD = re.compile(r"<svg[^>]*>")
 _SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
+_TAG = re.compile(r'<[a-z]+(?: [\w:-]+="[^"]*")+ */?>')
+_SPOKEN = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+"""Of parts of a chart, which is told in words as a whole: parts without names of their own only confuse."""
 _IDS = re.compile(r'id="([^"]+)"')
 
 
@@ -50,7 +53,7 @@ def _spec(chart: Chart, titled: bool) -> Any:
 
 def _drawn(spec: Any, name: str, attributes: str, after: str = "") -> str:
     document = spec.to_dict() | {"config": config()}
-    svg = vl_convert.vegalite_to_svg(document)
+    svg = _TAG.sub(lambda tag: _SPOKEN.sub("", tag[0]), vl_convert.vegalite_to_svg(document))
     size = _SIZE.search(svg)
     assert size is not None, "Vega states the size of a picture"
     # Vega numbers what it clips through all pictures of a process; the page needs names of its own.

@@ -12,14 +12,8 @@ from planner.schema.limits_told import Price, Relaxation, Removal
 from planner.schema.plan import Plan
 from planner.schema.report import Bar, BarChart, Cell, Command, Paragraph, Section, Table
 
-_ASK_PRICES = (
-    "What each limit costs was not asked: planner relax PROBLEM --out relaxed.json, then planner report "
-    "relaxed.json shows it."
-)
-_ASK_WAYS = (
-    "What would have to give was not asked: planner relax PROBLEM --out relaxed.json, then planner report "
-    "relaxed.json shows it."
-)
+_ASK_PRICES = "What each limit costs was not asked: planner report PLAN --relax asks it."
+_ASK_WAYS = "What would have to give was not asked: planner report PLAN --relax asks it."
 _MOST_BARS = 14
 
 
@@ -48,7 +42,7 @@ def price_chart(plan: Plan) -> BarChart | None:
             price.id,
             removed,
             f"{numbers.quantity(removed, _unit(price, unit))} without it; {price.step}: "
-            f"{numbers.quantity(step, _unit(price, unit))}",
+            f"{numbers.quantity(step, _unit(price, unit)) if step else 'nothing'}",
             strong=place == 0,
         )
         for place, (price, (step, removed)) in enumerate(dear[:_MOST_BARS])

@@ -81,6 +81,10 @@ def _money_rows(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
         yield "a million output tokens if every hour were the peak", number(at_peak, "USD")
 
 
+_NO_GPUS = {"start": "(starts of replicas)", "api": "(outside suppliers)"}
+"""Terms of payment for something else than GPUs that serve."""
+
+
 def _ways(plan: Plan) -> Mapping[str, Mapping[str, float]]:
     if plan.costs is None:
         return {}
@@ -93,6 +97,7 @@ def _ways(plan: Plan) -> Mapping[str, Mapping[str, float]]:
         gpu: fsum(pool.usd_per_hour for pool in plan.pools if pool.gpu == gpu)
         for gpu in dict.fromkeys(pool.gpu for pool in plan.pools)
     }
+    pools |= {name: plan.costs.by_term.get(term, 0.0) for term, name in _NO_GPUS.items()}
     return {name: parts for name, parts in ({"GPU type": pools} | ways).items() if any(parts.values())}
 
 
@@ -119,8 +124,10 @@ def _parts(plan: Plan) -> Table | None:
     ]
     headings = ("what", "divided by", ("an hour", COMPUTED), ("a day", COMPUTED), ("a month", COMPUTED),
                 ("share", COMPUTED))  # fmt: skip
-    note = "Each way of dividing sums to the whole cost, but for GPU types: starts, idle GPUs and outside "
-    return table("money", "Where the money goes", headings, rows, note + "suppliers belong to none.")
+    note = (
+        "Each way of dividing sums to the whole cost; what GPUs cost that no pool pays for has no GPU type."
+    )
+    return table("money", "Where the money goes", headings, rows, note)
 
 
 def money_chart(plan: Plan, always: bool = False) -> BarChart | None:

@@ -1,7 +1,10 @@
+import shlex
+
 import pytest
 
 from planner.report import plan_brief, terminal
 from planner.report.limits_text import limits_in_short, limits_section
+from planner.report.parts import Continued
 from planner.report.terminal import render
 from planner.report.warnings_text import warnings_of
 from planner.schema.limits_told import ConstraintState
@@ -58,10 +61,47 @@ def test_long_warnings_are_shortened_at_a_word_and_the_rest_counted(chat_plan):
     assert shortened[0].endswith("word …")
 
 
-def test_a_plan_that_does_not_exist_keeps_its_whole_page(no_plan):
-    from planner.report import plan_text
+def test_a_plan_that_does_not_exist_says_what_stands_in_the_way(no_plan):
+    text = page(no_plan.model_copy(update={"gpu_types": ()}), 80)
+    assert len(text.splitlines()) <= 40
+    for words in ("ttft:chat", "121 ms, 21 % over", "What would make it possible", "--details"):
+        assert words in text
+    assert no_plan.removed[0].nearest not in text
 
-    assert page(no_plan) == terminal.render(plan_text.view(no_plan), width=100)
+
+def test_what_does_not_fit_gives_way_a_little_at_a_time(chat_plan):
+    warnings = tuple(f"warning {n} " + "word " * 40 for n in range(5))
+    limits = [chat_plan.constraints[0].model_copy(update={"id": f"limit:{n}"}) for n in range(6)]
+    pools = [chat_plan.pools[0].model_copy(update={"id": f"chat/serve/{n}"}) for n in range(1, 9)]
+    seen = []
+    for most in (1, 4, 8):
+        changes = {"warnings": warnings, "constraints": tuple(limits), "pools": tuple(pools[:most])}
+        text = page(chat_plan.model_copy(update=changes), 80)
+        assert len(text.splitlines()) <= 40
+        assert "more warnings" in text
+        seen.append(sum("warning " in line for line in text.splitlines()))
+    assert seen == sorted(seen, reverse=True)
+    assert seen[0] == 3
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vllm serve org/name --tensor-parallel-size 2 --max-num-seqs 40 --max-model-len 19000 -q fp8",
+        """A=1 serve --hf-overrides '{"a": "b --c"}' --speculative-config '{"method": "ngram --x y"}' --y""",
+        "serve --open 'quote --tensor-parallel-size 2 --max-num-seqs 40 --max-model-len 19000 --quantization",
+    ],
+)
+def test_a_command_goes_on_where_a_shell_reads_it_as_one(command, width):
+    text = render(Continued(command), width=width)
+    shell = text.replace("\\\n", "")
+    try:
+        assert shlex.split(shell) == shlex.split(command)
+    except ValueError:
+        assert text == f"{command}\n"
+    if "'" not in command:
+        assert all(len(line) <= width for line in text.splitlines())
 
 
 def test_a_limit_that_no_plan_can_miss_is_not_what_sets_capacity():
@@ -70,7 +110,7 @@ def test_a_limit_that_no_plan_can_miss_is_not_what_sets_capacity():
 
     one, two = state("places:chat", "places", 1, 1), state("places:code", "places", 2, 2)
     latency, link = state("itl:chat", "s", 0.06, 0.06), state("kv-transfer:chat", "fraction", 0.04, 1)
-    text = render(limits_in_short([one, two, latency, link]))
+    text = render(limits_in_short([one, two, latency, link], 6))
     assert "places:chat" not in text
     assert [line.split()[0] for line in text.splitlines() if "sets capacity" in line] == [
         "places:code", "itl:chat", "kv-transfer:chat",

@@ -301,7 +301,7 @@ def test_wall_times_that_nobody_asked_for_are_in_no_document(chat_plan, make_pla
 
 
 def test_a_limited_latency_is_told_as_it_is_held_against_its_limit(make_plan, chat_plan):
-    """320 ms with the hand-over, where the slowest pool alone takes 300 ms."""
+    """320 ms with the KV transfer, where the slowest pool alone takes 300 ms."""
     pool = chat_plan.pools[0].model_dump() | {"evidence": "measured", "ttft_s": {"p99": 0.3}}
     state = {"id": "ttft:chat", "value": 0.32, "limit": 0.8, "unit": "s", "slack": 0.48, "binding": False}
     plan = make_plan(pools=[pool], constraints=[state | {"text": "time to first token"}])

@@ -1,10 +1,14 @@
 """Reports of every sample problem: their numbers are those of the plan, and their pages are whole."""
 
+import io
+
 import html5lib
+import openpyxl
 import pytest
 from sample_plans import EACH, sample
 
-from planner.report import json_document
+from planner.explain.hours import has_hours
+from planner.report import json_document, plan_brief, terminal
 from planner.report.plan_report import report_of
 from planner.report.renderers.registry import RENDERERS
 from planner.schema.report import Command, Figures, Quantity
@@ -75,6 +79,34 @@ def test_the_page_is_valid_and_stands_alone(path):
         for cell in cells_of(block)
         if isinstance(cell, Quantity)
     }
+
+
+@pytest.mark.parametrize("path", EACH)
+def test_a_plan_is_a_screen_of_forty_lines(path):
+    """Fleets over a day may have a few more; what was chosen is never cut."""
+    plan = sample(path)[1]
+    lines = terminal.render(plan_brief.view(plan), width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert has_hours(plan) or len(lines) <= 40
+    chosen = [row.gpu for row in plan.gpu_types if row.status == "chosen"]
+    assert all(any(line.split()[:2] == [gpu, "chosen:"] for line in lines) for gpu in chosen)
+
+
+@pytest.mark.parametrize("path", EACH)
+def test_the_sums_of_a_workbook_are_those_of_the_plan(path):
+    plan = sample(path)[1]
+    book = openpyxl.load_workbook(io.BytesIO(RENDERERS[".xlsx"].render(report_of([plan]))))
+    assert ("money" in book.sheetnames) == bool(plan.cost_usd_per_hour)
+    if plan.cost_usd_per_hour:
+        _, *rows = book["money"].iter_rows(min_row=3, values_only=True)
+        ways = {row[1] for row in rows if row[1]}
+        assert ways == {"GPU type", "workload", "place", "term"}
+        for way in ways:
+            assert sum(row[2] for row in rows if row[1] == way) == pytest.approx(plan.cost_usd_per_hour)
+    if "hours" in book.sheetnames:
+        head, *rows = book["hours"].iter_rows(min_row=3, values_only=True)
+        whole = sum(row[head.index("cost in all (USD)")] for row in rows)
+        assert whole == pytest.approx(len(plan.periods) * plan.cost_usd_per_hour)
 
 
 def cells_of(block):

@@ -10,7 +10,7 @@ from planner.schema.plan import Plan
 
 
 def mode_section(plan: Plan) -> RenderableType | None:
-    """What each way of serving would cost, where both were searched."""
+    """What each serving mode would cost, where both were searched."""
     if not plan.mode_choice:
         return None
     several = len(plan.mode_choice) > 1
