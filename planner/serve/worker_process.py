@@ -132,4 +132,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _environment() -> dict[str, str]:
     """The planner and its libraries from where this process has them; the worker stands in another folder."""
     path = [os.path.abspath(folder) for folder in sys.path if folder]  # noqa: PTH100 - a text for a text
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from service_samples import PROBLEM, service
+from service_samples import CONFIG, OWN, PROBLEM, service
 
 from planner.interfaces import cli
 
@@ -204,21 +204,6 @@ def test_engine_arguments_name_no_file_of_the_server(client, tmp_path):
     assert told.status_code == 422
 
 
-OWN = "someone/small-chat"
-CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 2048,
-    "intermediate_size": 5632,
-    "num_hidden_layers": 22,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 4,
-    "max_position_embeddings": 8192,
-    "vocab_size": 32000,
-    "torch_dtype": "bfloat16",
-}
-
-
 @pytest.mark.parametrize(
     ("kind", "asked", "words"),
     [
@@ -253,3 +238,18 @@ def test_a_model_that_comes_along_has_a_name_of_the_hub(client, name):
     told = client.post("/api/v1/fit", json=asked)
     assert told.status_code == 422
     assert "models" in told.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("fit", {"model": OWN}),
+        ("estimate", {"model": OWN, "gpu": "l40s", "isl": 500, "osl": 100}),
+        ("check", {"problem": PROBLEM.replace("qwen3-8b", OWN)}),
+    ],
+)
+def test_no_hub_is_asked_for_a_model(client, kind, asked):
+    told = client.post(f"/api/v1/{kind}", json=asked).json()
+    (fault,) = told["faults"]
+    assert fault["found"] == f'"{OWN}"'  # the hub would add why it did not give it
+    assert fault["expected"].startswith("a model of the catalog")

@@ -1,17 +1,20 @@
 """The page shows what the command line says: forms, faults, answers, what-ifs."""
 
+import json
+
 import pytest
 from nicegui import ui
 from page_user import only, seen, texts, until
-from service_samples import PROBLEM
+from service_samples import CONFIG, OWN, PROBLEM
 
 import planner
-from planner.interfaces import cli
 from planner.serve.desk import Desk, Limits
 from planner.serve.history import History
+from planner.serve.page.choices import Slider
 from planner.serve.page.parts import VIEWS
 
 BROKE = PROBLEM.replace("max_gpus: 8", "max_gpus: 8, budget: 1 USD/h")
+EDITOR, PASTED = "Problem (YAML)", "Its config.json"
 LATENCY = "kv_usage_ratio: 0.97\npreemptions_per_s: 1.2\nkv_precision: bf16\n"
 
 
@@ -22,30 +25,13 @@ def desk(tmp_path_factory):
     made.close()
 
 
-@pytest.fixture
-def printed(capsys, tmp_path, monkeypatch):
-    """The screen of a command line, 80 columns wide; a problem stands for its file."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def printed(*words):
-        for number, word in enumerate(words):
-            if "\n" in word:
-                file = tmp_path / "problem.yaml"
-                file.write_text(word)
-                words = (*words[:number], str(file), *words[number + 1 :])
-        assert cli.run(list(words)) == 0
-        return capsys.readouterr().out
-
-    return printed
-
-
 def test_faults_as_they_are_typed_then_the_plan_of_the_command_line_then_what_if(desk, printed):
     plan = printed("plan", PROBLEM)
     changed = printed("whatif", PROBLEM, "--set", "workloads.chat.demand.peak_rps=8")
 
     async def steps(user):
         await user.open("/problem")
-        editor = only(user, ui.textarea)
+        editor = only(user, ui.textarea, label=EDITOR)
         editor.set_value(PROBLEM.replace("2 s", "2 parsecs"))
         await until(user, 'problem.yaml:7: workloads.chat.slo.ttft_p99: found "2 parsecs"')
         assert not next(iter(user.find("Plan it").elements)).enabled
@@ -54,10 +40,24 @@ def test_faults_as_they_are_typed_then_the_plan_of_the_command_line_then_what_if
         user.find("Plan it").click()
         await until(user, "What if")
         assert plan in texts(user)
-        only(user, ui.slider, **{"aria-label": "chat: demand, of 4 peak rps"}).set_value(200)
+        only(user, Slider, **{"aria-label": "chat: demand, of 4 peak rps"}).value = 200
         user.find("What would that cost?").click()
         await until(user, "Before and after")
         assert changed in texts(user)
+
+    seen(desk, steps)
+
+
+def test_a_name_stays_a_name(desk):
+    name = 'a" max="9'
+
+    async def steps(user):
+        await user.open("/problem")
+        only(user, ui.textarea, label=EDITOR).set_value(PROBLEM.replace("name: chat", f"name: '{name}'"))
+        await until(user, "Nothing wrong with it.")
+        user.find("Plan it").click()
+        await until(user, "What if")
+        assert only(user, Slider, **{"aria-label": f"{name}: demand, of 4 peak rps"}).props["max"] == 400
 
     seen(desk, steps)
 
@@ -68,11 +68,11 @@ def test_a_limit_is_moved_with_one_click(desk, printed):
 
     async def steps(user):
         await user.open("/problem")
-        only(user, ui.textarea).set_value(BROKE)
+        only(user, ui.textarea, label=EDITOR).set_value(BROKE)
         user.find("Why not cheaper?").click()
         await until(user, "What if")
         assert relaxed in texts(user)
-        assert "budget: 1 → 3 USD/h" in texts(user)
+        assert "budget: 1 USD/h → 3 USD/h" in texts(user)
         user.find("Make it so").click()
         await until(user, "Before and after")
         assert changed in texts(user)
@@ -90,7 +90,44 @@ def test_the_quick_start_names_flags_and_ends_in_the_same_problem(desk):
         await until(user, "As a problem file")
         user.find("Open as a problem file").click()
         await until(user, "Nothing wrong with it.")
-        assert "{fixed: 900}" in only(user, ui.textarea).value
+        assert "{fixed: 900}" in only(user, ui.textarea, label=EDITOR).value
+
+    seen(desk, steps)
+
+
+def test_a_model_that_the_catalog_lacks_is_pasted(desk, printed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / OWN).mkdir(parents=True)
+    (tmp_path / OWN / "config.json").write_text(json.dumps(CONFIG))
+    problem = PROBLEM.replace("qwen3-8b", OWN)
+    flags = ["--gpu", "h100-80gb-sxm", "--isl", "800", "--osl", "300", "--concurrency", "16"]
+    estimate = printed("estimate", "--model", OWN, *flags)
+    changed = printed("whatif", problem, "--set", "workloads.chat.demand.peak_rps=8")
+
+    def paste(user, config):
+        only(user, ui.input, label="Its name, organization/name").set_value(OWN)
+        only(user, ui.textarea, label=PASTED).set_value(config)
+
+    async def steps(user):
+        await user.open("/speed")
+        paste(user, "{no JSON")
+        await until(user, f"page: models.{OWN}: found ")
+        paste(user, json.dumps(CONFIG))
+        await until(user, "Roofline")
+        assert estimate in texts(user)
+        await user.open("/")
+        paste(user, json.dumps(CONFIG))
+        await until(user, "As a problem file")
+        user.find("Open as a problem file").click()
+        await until(user, "Nothing wrong with it.")
+        only(user, ui.textarea, label=EDITOR).set_value(problem)
+        await until(user, "Nothing wrong with it.")
+        user.find("Plan it").click()
+        await until(user, "What if")
+        only(user, Slider, **{"aria-label": "chat: demand, of 4 peak rps"}).value = 200
+        user.find("What would that cost?").click()
+        await until(user, "Before and after")
+        assert changed in texts(user)
 
     seen(desk, steps)
 
@@ -119,7 +156,8 @@ def test_calculators_tell_what_their_commands_tell(desk, printed):
         await until(user, "Everything about")
         (table,) = user.find(ui.table).elements
         (l40s,) = [row for row in table.rows if row["id"] == "l40s"]
-        assert (l40s["memory"], l40s["bandwidth"], l40s["bf16"]) == (45, 0.86, 362)
+        shown = l40s["shown"]
+        assert (shown["memory"], shown["bandwidth"], shown["bf16"]) == ("45.0 GiB", "0.864", "362")
 
     seen(desk, steps)
 

@@ -1,7 +1,6 @@
 """The server as a process: real port, slow and broken clients, and an end without warning."""
 
 import json
-import re
 import signal
 import socket
 import subprocess
@@ -9,51 +8,15 @@ import sys
 import time
 from pathlib import Path
 
-import httpx
 import pytest
-from service_samples import PROBLEM
-
-LONG = PROBLEM.replace("max_gpus: 8", "max_gpus: 800").replace(
-    "accelerators: [l40s], prices: {l40s: 1.5 USD/h}, ", ""
-)
-LONG = re.sub(r"search: .*\n", "", LONG).replace("peak_rps: 4", "peak_rps: 300")
-
-
-class Server:
-    def __init__(self, folder):
-        self.folder = folder
-        self.start()
-
-    def start(self):
-        words = ["serve", "--port", "0", "--database", f"sqlite:///{self.folder}/jobs.sqlite"]
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "planner", *words], stderr=subprocess.PIPE, text=True
-        )
-        line = self.process.stderr.readline()
-        self.port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", line)[1])
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60, trust_env=False)
-        for _ in range(200):
-            try:
-                assert self.client.get("/healthz").json() == {"status": "ok"}
-                return
-            except httpx.TransportError:
-                time.sleep(0.1)
-        raise AssertionError("no answer")
-
-    def end(self, number):
-        self.client.close()
-        self.process.send_signal(number)
-        code = self.process.wait(20)
-        self.process.stderr.close()
-        return code
+from serve_process import server_in
+from service_samples import LONG, PROBLEM
 
 
 @pytest.fixture
 def server(tmp_path):
-    found = Server(tmp_path)
-    yield found
-    if found.process.poll() is None:
-        found.end(signal.SIGKILL)
+    with server_in(tmp_path) as found:
+        yield found
 
 
 def workers_of(process):

@@ -13,6 +13,7 @@ from planner.schema.plan import Plan
 from planner.serve.asked import PlanAsked, ReplayAsked
 from planner.serve.desk import Desk, Limits
 from planner.serve.history import History
+from planner.serve.page.choices import Slider
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_the_demand_of_all_hours_is_one_slider(desk, planned):
         await user.open(f"/job/{job.id}")
         await until(user, "What if")
         label = "chat: demand, of 9 rps in the busiest hour"
-        only(user, ui.slider, **{"aria-label": label}).set_value(200)
+        only(user, Slider, **{"aria-label": label}).value = 200
         user.find("What would that cost?").click()
         await until(user, "Before and after")
 

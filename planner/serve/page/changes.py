@@ -8,9 +8,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from nicegui import ui
-from nicegui.elements.slider import Slider
 
+from planner import numbers
 from planner.serve.desk import Desk
+from planner.serve.page.choices import Slider
 from planner.serve.page.parts import go, heading
 
 _PERCENT = 100
@@ -39,7 +40,7 @@ def levers(desk: Desk, plan: Mapping[str, Any], asked: Mapping[str, Any]) -> Non
         if not moved:
             ui.notify("Move a slider first.")
             return
-        await go(desk, "whatif", {"problem": problem, "set": moved, "seed": asked.get("seed", 0)})
+        await go(desk, "whatif", {**formulation(plan, asked), "set": moved, "seed": asked.get("seed", 0)})
 
     ui.button("What would that cost?", on_click=ask)
 
@@ -73,10 +74,7 @@ def _of_workload(workload: Mapping[str, Any], found: dict[str, tuple[Slider, Any
 
 def _slider(label: str, low: int, high: int, value: int, unit: str) -> Slider:
     with ui.column().classes("gap-0 w-full"):
-        shown = ui.label()
-        slider = ui.slider(min=low, max=max(high, value), value=value, step=1).props(f'aria-label="{label}"')
-        shown.bind_text_from(slider, "value", lambda now: f"{label}: {now:g}{unit}")
-    return slider
+        return Slider(label, low, max(high, value), value, lambda now: f"{now:g}{unit}")
 
 
 def _times(value: float, unit: str = "", *, whole: bool = False) -> Any:
@@ -102,9 +100,13 @@ def _percent(text: str) -> int:
     return round(_number(text.removesuffix("%").strip()) or 0)
 
 
-def relaxed(desk: Desk, plan: Mapping[str, Any]) -> None:
+def formulation(plan: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The problem of a plan to be asked again, with the models that came along."""
+    return {"problem": plan["inputs"]["problem"], "models": asked.get("models") or {}}
+
+
+def relaxed(desk: Desk, plan: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Every relaxation with a button that makes it so."""
-    problem = plan["inputs"]["problem"]
     if plan["relaxations"]:
         heading("Changes that give a plan, or a cheaper one")
     for way in plan["relaxations"]:
@@ -114,8 +116,8 @@ def relaxed(desk: Desk, plan: Mapping[str, Any]) -> None:
             cost = way["cost_usd_per_hour"]
             ui.label("" if cost is None else f"then {cost:,.2f} USD/h").classes("planner-quiet")
             if len(moved) == len(way["changes"]):
-                asked = {"problem": problem, "set": moved}
-                ui.button("Make it so", on_click=lambda asked=asked: go(desk, "whatif", asked)).props(
+                change = {**formulation(plan, asked), "set": moved}
+                ui.button("Make it so", on_click=lambda change=change: go(desk, "whatif", change)).props(
                     "outline dense"
                 )
 
@@ -126,11 +128,8 @@ def _value(change: Mapping[str, Any]) -> Any:
 
 
 def _said(change: Mapping[str, Any]) -> str:
-    return f"{change['id']}: {_shown(change['from'])} → {_shown(change['to'])} {change['unit']}"
-
-
-def _shown(value: Any) -> str:
-    return f"{value:,.4g}" if isinstance(value, float | int) else str(value)
+    unit = str(change["unit"])
+    return f"{change['id']}: {numbers.exact(change['from'], unit)} → {numbers.exact(change['to'], unit)}"
 
 
 def take_out(job_id: str, document: Mapping[str, Any]) -> None:

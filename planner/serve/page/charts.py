@@ -23,6 +23,26 @@ _PERCENT = {":formatter": "value => Math.round(value * 100) + ' %'"}
 _SHORT = {":valueFormatter": "value => value == null ? '' : +Number(value).toPrecision(4)"}
 
 
+class Drawing:
+    """A chart that follows its form: made once, then given other options.
+
+    A browser that is told to remove a chart in the moment in which it makes it reports an error.
+    """
+
+    def __init__(self) -> None:
+        """It stands where the first call of `show` finds itself."""
+        self._chart: ui.echart | None = None
+
+    def show(self, options: dict[str, Any]) -> None:
+        """The chart with these options of ECharts."""
+        if self._chart is None:
+            self._chart = ui.echart(options).classes("w-full h-72")
+            return
+        self._chart.options.clear()
+        self._chart.options.update(options)
+        self._chart.update()
+
+
 def over_hours(panel: HourPanel | LinePanel) -> None:
     """One quantity of every hour of a day: stacked bars, or lines in steps."""
     if isinstance(panel, LinePanel):

@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from planner.numbers import HOURS_PER_MONTH
+from planner import numbers
 from planner.serve.desk import Desk
 from planner.serve.page import choices
 from planner.serve.page.parts import fact, frame, heading, show_faults, submitted, text_block, words
@@ -23,13 +23,14 @@ def view(desk: Desk) -> None:
     about = "The cheapest fleet for a day's requests, without and with a warm pool, at the catalog's prices."
     with frame("/cost", "Total cost", about):
         with ui.row().classes("w-full gap-3"):
-            model, types = choices.model(), choices.gpus("Only these GPUs")
+            model, types = choices.Model(), choices.gpus("Only these GPUs")
             requests = choices.number("Requests a day", 500_000, least=1)
             shape = choices.word("Shape of the day", _SHAPES, "office")
             isl = choices.number("Input", 800, unit="tokens", least=1)
             osl = choices.number("Output", 300, unit="tokens", least=1)
             itl = choices.number("Gap between tokens", 50, unit="ms")
             warm = choices.number("Warm pool", 20, unit="%")
+        model.own()
         with ui.row():
             button = ui.button("Calculate", on_click=lambda: reckon())
         place = ui.column().classes("w-full gap-3").props("aria-live=polite")
@@ -37,7 +38,7 @@ def view(desk: Desk) -> None:
         def problem() -> dict[str, Any]:
             workload: dict[str, Any] = {
                 "name": "service",
-                "model": model.value,
+                "model": model.asked["model"],
                 "demand": {"requests_per_day": int(requests.value or 0), "shape": shape.value},
                 "lengths": {
                     "input": {"fixed": int(isl.value or 0)},
@@ -52,7 +53,8 @@ def view(desk: Desk) -> None:
             return {"name": "cost", "workloads": [workload], "fleet": fleet}
 
         async def reckon() -> None:
-            asked = {"problem": problem(), "set": {_WARM: f"{warm.value or 0:g} %"}, "time_limit_s": 60}
+            asked = {"problem": problem(), "models": model.asked["models"], "time_limit_s": 60}
+            asked["set"] = {_WARM: f"{warm.value or 0:g} %"}
             job, faults = await submitted(desk, "whatif", asked)
             place.clear()
             with place:
@@ -96,11 +98,11 @@ def _both(document: dict[str, Any], warm: str) -> None:
             if hourly is None:
                 continue
             fact("GPUs", ", ".join(f"{count} × {name}" for name, count in plan["gpus"].items()) or "none")
-            fact("USD a month", f"{hourly * HOURS_PER_MONTH:,.0f}")
+            fact("USD a month", f"{hourly * numbers.HOURS_PER_MONTH:,.0f}")
             token = plan["cost_usd_per_million_output_tokens"]
             if token is not None:
                 fact("USD per million output tokens", f"{token:,.2f}")
-            fact("busy on average", f"{plan['mean_utilization']:.0%}")
+            fact("busy on average", numbers.share(plan["mean_utilization"]))
     trap = document["after"].get("utilization_trap")
     if trap:
         heading("The utilization trap")

@@ -14,7 +14,7 @@ from planner.report.sections.workload_hours import workload_day
 from planner.schema.plan import Plan
 from planner.schema.report import Table
 from planner.serve.page.charts import over_hours
-from planner.serve.page.parts import heading
+from planner.serve.page.parts import heading, table
 
 _ALL = ""
 
@@ -45,7 +45,7 @@ def fleet_day(document: dict[str, Any]) -> None:
                 _rows(block)
 
 
-def _rows(table: Table) -> None:
+def _rows(hours: Table) -> None:
     columns = [
         {
             "name": f"{place}",
@@ -53,10 +53,10 @@ def _rows(table: Table) -> None:
             "field": f"{place}",
             "align": "right" if place else "left",
         }
-        for place, column in enumerate(table.columns)
+        for place, column in enumerate(hours.columns)
     ]
     rows = [
         {"id": number, **{f"{place}": text(cell) for place, cell in enumerate(row)}}
-        for number, row in enumerate(table.rows)
+        for number, row in enumerate(hours.rows)
     ]
-    ui.table(columns=columns, rows=rows).classes("w-full").props("flat bordered dense")
+    table(hours.title, columns, rows)

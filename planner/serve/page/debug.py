@@ -28,9 +28,9 @@ def view(desk: Desk) -> None:
     """The view at ``/debug``."""
     about = "Paste a metrics page of an engine, router or GPU exporter, a log, or observed values."
     with frame("/debug", "Production debugger", about):
-        first = _area("Metrics page, log, or observed values", "max-height: 22rem")
+        first = choices.area("Metrics page, log, or observed values")
         with ui.expansion("A second page of the same server, some time later: gives rates").classes("w-full"):
-            second = _area("Second page", "max-height: 22rem")
+            second = choices.area("Second page")
             between = choices.number("Seconds between them", 60, unit="s", least=0.1)
         with ui.row().classes("gap-3"):
             button = ui.button("Find the cause", on_click=lambda: find())
@@ -60,8 +60,3 @@ def view(desk: Desk) -> None:
                     show_faults(
                         faults or [FaultTold.model_validate(one) for one in document.get("faults", ())]
                     )
-
-
-def _area(label: str, style: str) -> ui.textarea:
-    made = ui.textarea(label).classes("w-full")
-    return made.props(f'outlined spellcheck=false input-style="font: 13px/1.5 ui-monospace; {style}" rows=10')

@@ -9,7 +9,7 @@ from nicegui import ui
 from planner.serve.desk import Desk
 from planner.serve.page import choices
 from planner.serve.page.latest import Latest
-from planner.serve.page.parts import frame, heading, show_faults, small
+from planner.serve.page.parts import frame, heading, show_faults, small, table
 
 _FORMATS = ("bf16", "fp8", "int4")
 _ALL = 1000
@@ -21,21 +21,21 @@ def view(desk: Desk) -> None:
     with frame("/hardware", "Hardware router", about):
         latest = Latest(lambda: show(), 0.03)
         with ui.row().classes("w-full gap-3"):
-            model = choices.model()
-            weights = choices.formats("Weights")
-            kv = choices.word("KV cache", {"": "as the model has it", "bf16": "bf16", "fp8": "fp8"}, "")
-        context = _slider("Context of each sequence", "tokens", [2**power for power in range(9, 18)], 4)
-        users = _slider("Sequences at once", "", [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], 3)
-        for field in (model, weights, kv, context, users):
+            model = choices.Model()
+            weights, kv = choices.weights("any"), choices.kv("any")
+        context = _doubling("Context of each sequence", "tokens", (9, 17), 13, latest)
+        users = _doubling("Sequences at once", "", (0, 9), 3, latest)
+        model.own()
+        for field in (*model.fields, weights, kv):
             field.on_value_change(latest.changed)
         cheapest = ui.column().classes("w-full gap-2").props("aria-live=polite")
         tree = ui.column().classes("w-full gap-2")
 
         async def show() -> None:
             asked = {
-                "model": model.value,
-                "context_tokens": context.steps[int(context.value)],
-                "concurrency": users.steps[int(users.value)],
+                **model.asked,
+                "context_tokens": 2**context.value,
+                "concurrency": 2**users.value,
                 "kv": kv.value or None,
             }
             found, faults = await small(desk, "fit", {**asked, "weights": weights.value or None, "limit": 12})
@@ -60,21 +60,10 @@ def view(desk: Desk) -> None:
         ui.timer(0.1, latest.changed, once=True)
 
 
-class _Steps(ui.slider):
-    """A slider over some values."""
-
-    def __init__(self, steps: list[int], value: int) -> None:
-        super().__init__(min=0, max=len(steps) - 1, value=value, step=1)
-        self.steps = steps
-
-
-def _slider(label: str, unit: str, steps: list[int], value: int) -> _Steps:
+def _doubling(label: str, unit: str, powers: tuple[int, int], begun: int, latest: Latest) -> choices.Slider:
+    """A slider over powers of two."""
     with ui.column().classes("gap-0 w-full sm:w-96"):
-        shown = ui.label()
-        made = _Steps(steps, value)
-        made.props(f'aria-label="{label}"')
-        shown.bind_text_from(made, "value", lambda at: f"{label}: {steps[int(at)]:,} {unit}")
-    return made
+        return choices.Slider(label, *powers, begun, lambda at: f"{2**at:,} {unit}".strip(), latest.changed)
 
 
 def _rows(found: dict[str, Any]) -> None:
@@ -101,7 +90,7 @@ def _rows(found: dict[str, Any]) -> None:
         }
         for number, row in enumerate(found["rows"])
     ]
-    ui.table(columns=columns, rows=rows).classes("w-full").props("flat bordered dense")
+    table("Cheapest configurations", columns, rows)
 
 
 def _layout(row: dict[str, Any]) -> str:

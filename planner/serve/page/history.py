@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from planner.serve.desk import Desk
-from planner.serve.page.parts import PLAN, frame, heading, show_faults, small, text_block, words
+from planner.serve.page.parts import PLAN, frame, heading, show_faults, small, table, text_block, words
 
 _SHOWN = 100
 _COLUMNS = (
@@ -47,20 +47,19 @@ def view(desk: Desk) -> None:
                 if not rows:
                     ui.label("Nothing was asked yet.")
                     return
-                table = ui.table(columns=columns, rows=rows, selection="multiple", pagination=20)
-                table.classes("w-full").props("flat bordered dense")
-                table.add_slot("header-selection", "<span></span>")
-                table.add_slot(
+                asked = table("Questions asked before", columns, rows, selection="multiple", pagination=20)
+                asked.add_slot("header-selection", "<span>Mark</span>")
+                asked.add_slot(
                     "body-selection",
                     '<q-checkbox dense v-model="props.selected" '
                     ':aria-label="`Mark ${props.row.kind} ${props.row.name} of ${props.row.created}`" />',
                 )
-                table.add_slot(
+                asked.add_slot(
                     "body-cell-name",
                     '<q-td :props="props"><a :href="\'/job/\' + props.row.id">'
                     '{{ props.value || "(no name)" }}</a></q-td>',
                 )
-                ui.button("What changed?", on_click=lambda: compare([row["id"] for row in table.selected]))
+                ui.button("What changed?", on_click=lambda: compare([row["id"] for row in asked.selected]))
                 compared = ui.column().classes("w-full").props("aria-live=polite")
 
             async def compare(chosen: list[str]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from nicegui import ui
 
-from planner.numbers import HOURS_PER_MONTH
+from planner import numbers
 from planner.serve.desk import Desk
 from planner.serve.history import Job
-from planner.serve.page.changes import levers, relaxed, take_out
+from planner.serve.page.changes import formulation, levers, relaxed, take_out
 from planner.serve.page.day import fleet_day
 from planner.serve.page.parts import PLAN, fact, frame, go, heading, show_faults, text_block, words
 from planner.serve.page.replayed import replayed
@@ -85,12 +85,12 @@ async def _answer(desk: Desk, job: Job) -> None:
     if is_plan:
         fleet_day(plan)
     if job.kind == "relax":
-        relaxed(desk, plan)
+        relaxed(desk, plan, asked)
     heading("In words")
     text_block(await words(desk, job.kind, document))
     if is_plan and job.kind in ("plan", "whatif", "relax"):
         levers(desk, plan, asked)
-        _more(desk, plan, job.kind)
+        _more(desk, plan, asked, job.kind)
     take_out(job.id, document)
 
 
@@ -104,18 +104,17 @@ def _money(plan: dict[str, Any]) -> None:
             fact(f"GPUs{most}", ", ".join(f"{count} × {name}" for name, count in plan["gpus"].items()))
         if hourly is not None:
             fact("USD an hour", f"{hourly:,.2f}")
-            fact("USD a month", f"{hourly * HOURS_PER_MONTH:,.0f}")
+            fact("USD a month", f"{hourly * numbers.HOURS_PER_MONTH:,.0f}")
         if token is not None:
             fact("USD per million output tokens", f"{token:,.2f}")
         if plan.get("mean_utilization") is not None:
-            fact("busy on average", f"{plan['mean_utilization']:.0%}")
+            fact("busy on average", numbers.share(plan["mean_utilization"]))
 
 
-def _more(desk: Desk, plan: dict[str, Any], kind: str) -> None:
-    problem = plan["inputs"]["problem"]
+def _more(desk: Desk, plan: dict[str, Any], asked: dict[str, Any], kind: str) -> None:
     with ui.row().classes("gap-3 items-center"):
         if kind != "relax":
-            ui.button("Why not cheaper?", on_click=lambda: go(desk, "relax", {"problem": problem})).props(
+            ui.button("Why not cheaper?", on_click=lambda: go(desk, "relax", formulation(plan, asked))).props(
                 "outline"
             )
         if plan["pools"]:

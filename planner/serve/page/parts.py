@@ -31,7 +31,7 @@ Answered = tuple[dict[str, Any] | None, tuple[FaultTold, ...]]
 """A document, or what is wrong."""
 PLAN = "planner/plan/1"
 """What a plan document says that it is."""
-_WIDTH = 80
+TEXT_WIDTH = 80
 """Columns of texts: a page scrolls less than a terminal."""
 _STYLE = """
 body { background: #f8fafc; color: #0f172a; }
@@ -40,27 +40,45 @@ body { background: #f8fafc; color: #0f172a; }
   background: #fff; border: 1px solid #cbd5e1; border-radius: 6px; padding: .9rem; margin: 0; width: 100%;
   box-sizing: border-box; }
 .body--dark .planner-text { background: #1e293b; border-color: #475569; }
-.nicegui-content { padding: 0; }
+.body--dark .q-table__card { background: #1e293b; }
+.nicegui-content, .q-expansion-item .q-item { padding: 0; }
+.q-expansion-item .q-item__section--avatar { min-width: 0; padding-right: .4rem; }
 .planner-nav { flex-wrap: wrap; background: #fff; border-bottom: 1px solid #cbd5e1; }
 .body--dark .planner-nav { background: #1e293b; border-color: #475569; }
 .planner-nav a { padding: .45rem .6rem; border-radius: 6px; text-decoration: none; color: inherit; }
 .planner-nav a[aria-current] { background: #1d4ed8; color: #fff; }
-a:focus-visible, button:focus-visible, .planner-text:focus-visible, .q-slider__track-container:focus-visible {
+a:focus-visible, button:focus-visible, [tabindex="0"]:focus-visible, .planner-slider:focus-visible {
   outline: 3px solid #b45309; outline-offset: 2px; }
+.body--dark :is(a, button, [tabindex="0"], .planner-slider):focus-visible { outline-color: #fbbf24; }
+.planner-slider { height: 1.75rem; accent-color: #1d4ed8; }
+.body--dark .planner-slider { accent-color: #93c5fd; }
 main a { color: #1d4ed8; text-decoration: underline; } .body--dark main a { color: #93c5fd; }
+.body--dark .text-primary { --q-primary: #93c5fd; }
 h1 { font-size: 1.5rem; line-height: 1.3; font-weight: 600; margin: .5rem 0; }
 h2 { font-size: 1.1rem; line-height: 1.3; font-weight: 600; margin: 1rem 0 .25rem; }
 .planner-big { font-size: 1.35rem; font-weight: 600; }
 .planner-quiet { color: #475569; } .body--dark .planner-quiet { color: #94a3b8; }
 .planner-fault { color: #b91c1c; } .body--dark .planner-fault { color: #fca5a5; }
 """
+_HEAD = """<script>
+document.documentElement.lang = "en";
+// Tables wider than the page scroll: by keyboard too, in every browser.
+new MutationObserver(() => {
+  for (const wide of document.querySelectorAll(".q-table__middle:not([tabindex])")) {
+    wide.tabIndex = 0;
+    wide.setAttribute("role", "group");
+    wide.setAttribute("aria-label", wide.parentElement.dataset.about);
+  }
+}).observe(document.documentElement, {childList: true, subtree: true});
+</script>"""
 
 
 @contextmanager
 def frame(path: str, title: str, about: str = "") -> Iterator[None]:
     """A view with its title, and the way to the others."""
     ui.add_css(_STYLE)
-    ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
+    ui.add_head_html(_HEAD)
+    ui.page_title(f"{title} · Planner")
     ui.colors(primary="#1d4ed8")
     with ui.element("nav").classes("planner-nav w-full flex gap-1 px-2 py-1").props('aria-label="Views"'):
         for target, name in VIEWS.items():
@@ -84,6 +102,15 @@ def text_block(text: str) -> None:
     """Words of the command line, as they are."""
     with ui.element("pre").classes("planner-text").props("tabindex=0"):
         ui.label(text).style("white-space: pre")
+
+
+def table(
+    about: str, columns: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], **more: Any
+) -> ui.table:
+    """A table; ``about`` is its name for those who do not see it, ``more`` is what ``ui.table`` takes."""
+    made = ui.table(columns=[*map(dict, columns)], rows=[*map(dict, rows)], **more)
+    made.props["data-about"] = about
+    return made.classes("w-full").props("flat bordered dense")
 
 
 def show_faults(faults: Sequence[FaultTold]) -> None:
@@ -145,5 +172,5 @@ async def go(desk: Desk, kind: str, asked: Mapping[str, Any]) -> None:
 
 async def words(desk: Desk, kind: str, document: Mapping[str, Any]) -> str:
     """An answer as its command tells it."""
-    told, faults = await small(desk, "text", {"kind": kind, "document": dict(document), "width": _WIDTH})
+    told, faults = await small(desk, "text", {"kind": kind, "document": dict(document), "width": TEXT_WIDTH})
     return str(told["text"]) if told else "\n".join(str(fault.found) for fault in faults)

@@ -11,7 +11,6 @@ from nicegui import ui
 from planner.serve.desk import Desk
 from planner.serve.page import cost, debug, gpus, hardware, history, job, problem, speed, start
 
-_TITLE = "Planner"
 _VIEWS: Mapping[str, Callable[[Desk], None]] = {
     "/": start.view,
     "/hardware": hardware.view,
@@ -26,19 +25,20 @@ _VIEWS: Mapping[str, Callable[[Desk], None]] = {
 def put_into(app: FastAPI, desk: Desk) -> None:
     """Serve the page beside the API; one page a process."""
     put_views(desk)
-    ui.run_with(app, title=_TITLE, dark=None, show_welcome_message=False)
+    ui.run_with(app, title="Planner", dark=None, show_welcome_message=False)
 
 
 def put_views(desk: Desk) -> None:
     """Put every view at its path."""
     ui.button.default_props("no-caps")
+    ui.expansion.default_props("dense switch-toggle-side")
     for path, view in _VIEWS.items():
-        ui.page(path, title=_TITLE)(partial(view, desk))
+        ui.page(path)(partial(view, desk))
 
-    @ui.page("/problem", title=_TITLE)
-    def one_problem(text: str = "") -> None:
-        problem.view(desk, text)
+    @ui.page("/problem")
+    def one_problem(text: str = "", name: str = "", config: str = "") -> None:
+        problem.view(desk, text, (name, config))
 
-    @ui.page("/job/{job_id}", title=_TITLE)
+    @ui.page("/job/{job_id}")
     async def one_job(job_id: str) -> None:
         await job.view(desk, job_id)

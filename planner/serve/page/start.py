@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from nicegui import ui
 
@@ -29,7 +29,8 @@ class _Form:
     def __init__(self, changed: Callable[[], Any]) -> None:
         heading("1 · What runs")
         with ui.row().classes("w-full gap-3"):
-            self.model = choices.model()
+            self.model = choices.Model()
+        self.own = self.model.own()
         heading("2 · How much of it")
         with ui.row().classes("w-full gap-3"):
             self.amount = choices.number("How many", 50, least=0)
@@ -46,13 +47,19 @@ class _Form:
         with ui.row().classes("w-full gap-3"):
             self.gpu = choices.gpus("Only these GPUs")
             self.budget = choices.number("Budget", None, unit="USD/h")
-        for field in vars(self).copy().values():
+        others = [field for field in vars(self).values() if field not in (self.model, self.own)]
+        for field in (*self.model.fields, *others):
             field.on_value_change(changed)
 
-    def stated(self) -> dict[str, Any]:
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The question, without its kind."""
+        return {"stated": self._stated(), "models": self.model.asked["models"]}
+
+    def _stated(self) -> dict[str, Any]:
         """The flags."""
         flags: dict[str, Any] = {
-            "model": self.model.value,
+            "model": self.model.asked["model"],
             str(self.demand.value): _plain(self.amount.value),
             "isl": _plain(self.isl.value),
             "osl": _plain(self.osl.value),
@@ -76,11 +83,11 @@ def view(desk: Desk) -> None:
         form = _Form(latest.changed)
         said = ui.column().classes("w-full gap-1").props("aria-live=polite")
         with ui.row().classes("gap-3"):
-            button = ui.button("Plan it", on_click=lambda: go(desk, "plan", {"stated": form.stated()}))
+            button = ui.button("Plan it", on_click=lambda: go(desk, "plan", form.asked))
             ui.button("Open as a problem file", on_click=lambda: edit()).props("flat")
 
         async def check() -> None:
-            told, faults = await small(desk, "check", {"stated": form.stated()})
+            told, faults = await small(desk, "check", form.asked)
             if told:
                 faults = tuple(FaultTold.model_validate(one) for one in told["faults"])
             button.set_enabled(not faults)
@@ -93,8 +100,8 @@ def view(desk: Desk) -> None:
                         text_block(told["problem"])
 
         async def edit() -> None:
-            told, _ = await small(desk, "check", {"stated": form.stated()})
+            told, _ = await small(desk, "check", form.asked)
             if told and told["problem"]:
-                ui.navigate.to(f"/problem?text={quote(told['problem'])}")
+                ui.navigate.to(f"/problem?{urlencode({'text': told['problem'], **form.own.texts})}")
 
         ui.timer(0.1, latest.changed, once=True)
