@@ -26,7 +26,6 @@ from planner.schema.catalog import Model
 from planner.schema.exported import ExportAnswer
 from planner.schema.plan import Plan
 
-_COUNTS = ("tp", "pp", "ep", "attention_dp", "gpus_per_replica", "replicas")
 PLATFORM = "kubernetes"
 """Of `catalog/platforms`, for names of resources and nodes."""
 SKYPILOT = "skypilot"
@@ -134,12 +133,8 @@ def _strange_pools(plan: Plan, session: LoadedProblem, where: str) -> Iterator[F
         key = f"pools: {pool.id}"
         if pool.workload not in known:
             yield Fault(where, key, f'workload "{pool.workload}"', f"one of {', '.join(known)}")
-        counts = {name: getattr(pool, name) for name in _COUNTS}
-        for name, count in counts.items():
-            if count < 1:
-                yield Fault(where, key, f"{name} {count}", "a whole number from 1 on")
         gpus = pool.tp * pool.pp * pool.attention_dp
-        if pool.evidence != "measured" and min(counts.values()) > 0 and gpus != pool.gpus_per_replica:
+        if pool.evidence != "measured" and gpus != pool.gpus_per_replica:
             found = f"{pool.gpus_per_replica} GPUs of one replica"
             yield Fault(where, key, found, f"{gpus}, which its layout takes")
 

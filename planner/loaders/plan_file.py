@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from planner.errors import input_error
+from planner.errors import Fault, InputError, input_error
 from planner.loaders.files import decoded, name_of, read_asked
 from planner.loaders.json_source import one_value
 from planner.loaders.messages import show
@@ -17,6 +18,7 @@ SCHEMA = "planner/plan/1"
 MAX_BYTES = 16_000_000
 _HEAD_BYTES = 200
 """The schema stands at the head of a plan document."""
+_COUNTS = ("replicas", "gpus_per_replica", "tp", "pp", "ep", "attention_dp")
 _WRITES = '"planner plan PROBLEM --out FILE"'
 
 
@@ -61,4 +63,21 @@ def _plan(name: str, value: Any) -> Plan:
             f'"{SCHEMA}", a plan document',
             f"{_WRITES} writes one",
         )
-    return validated(Plan, Document(name, b"", value))
+    plan = validated(Plan, Document(name, b"", value))
+    faults = tuple(_strange_numbers(plan, name))
+    if faults:
+        raise InputError(faults)
+    return plan
+
+
+def _strange_numbers(plan: Plan, where: str) -> Iterator[Fault]:
+    """Numbers of pools that no plan has: somebody changed the document."""
+    for pool in plan.pools:
+        key = f"pools: {pool.id}"
+        for name in _COUNTS:
+            if (count := getattr(pool, name)) < 1:
+                yield Fault(where, key, f"{name} {show(count)}", "a whole number from 1 on")
+        if pool.capacity_rps <= 0:
+            yield Fault(where, key, f"capacity_rps {show(pool.capacity_rps)}", "a number above 0")
+        if pool.load_rps < 0:
+            yield Fault(where, key, f"load_rps {show(pool.load_rps)}", "a number from 0 on")
