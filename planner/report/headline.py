@@ -46,6 +46,8 @@ def _open(simplicity: Simplicity) -> str:
     """What is not known of simpler plans."""
     if simplicity.pools == simplicity.pools_at_least:
         return "; fewer pools are too dear, whether fewer changes do is not proved"
+    if simplicity.pools_at_least <= 1:
+        return "; whether fewer pools do is not proved"
     least = numbers.count(simplicity.pools_at_least, "pool")
     return f"; fewer than {least} are too dear, what lies between is not proved"
 

@@ -26,6 +26,7 @@ from planner.report.reasons_text import conflicts_section, relaxations_section
 from planner.report.safety_text import steps_in_short
 from planner.report.traces_text import traces_section
 from planner.report.warnings_text import warnings_of
+from planner.schema.fleet_plan import PLACE_NOT_STATED
 from planner.schema.plan import Plan
 from planner.schema.pool import Pool
 from planner.schema.supply import HOURS_PER_YEAR
@@ -113,7 +114,7 @@ def _money(plan: Plan) -> Iterator[RenderableType]:
     yield Text(f"{words}.")
     places = plan.costs.by_place.items() if plan.costs is not None else ()
     shares = {name: usd / hourly for name, usd in places if usd > 0}
-    if not shares or "" in shares:
+    if not shares or set(shares) == {PLACE_NOT_STATED}:
         return
     if len(shares) > 1:
         yield Text(f"From {listing([f'{name} ({numbers.share(share)})' for name, share in shares.items()])}.")

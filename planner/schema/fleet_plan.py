@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from planner.schema.base import Noun
 
+PLACE_NOT_STATED = "(not stated)"
+"""In the place of a name, in `Costs.by_place`: money for hardware whose place nobody states."""
+
 
 class SupplyTaken(Noun):
     """GPUs bought from one line of the supply in one period."""

@@ -3,6 +3,8 @@
 import pytest
 import yaml
 
+from planner.interfaces import cli
+
 PROBLEM = {
     "name": "money",
     "workloads": [
@@ -135,3 +137,15 @@ def test_own_prices_have_no_age(told, problem):
 def test_a_day_that_is_none_is_refused(told, problem, day):
     words = told("plan", problem(), "--as-of", day, code=2)
     assert f'--as-of: found "{day}", expected a day such as 2026-11-23' in words
+
+
+def test_a_place_that_nobody_states_is_not_named(capsys, told, problem):
+    path = problem(prices={"h100-sxm": "2.50 USD/h"}, accelerators=["h100-sxm"])
+    assert told("plan", path)["costs"]["by_place"].keys() == {"(not stated)"}
+    assert cli.run(["plan", path]) == 0
+    screen = capsys.readouterr().out
+    assert "a month" in screen
+    assert "not stated" not in screen
+    supply = [{"gpu": "h100-sxm", "term": "owned", "usd_per_gpu_h": 1, "max_gpus": 8, "region": "eu"}]
+    assert cli.run(["plan", problem(supply=supply, accelerators=["h100-sxm"])]) == 0
+    assert "All at eu." in capsys.readouterr().out

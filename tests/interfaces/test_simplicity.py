@@ -215,3 +215,15 @@ def test_each_workload_of_a_day_stands_at_one_place(tmp_path, capsys):
     assert found[True]["objective"]["lower_bound"] <= found[False]["cost_usd_per_hour"] * 3
     said = any("mixing places would save at most" in line for line in found[False]["warnings"])
     assert said >= (found[True]["cost_usd_per_hour"] < found[False]["cost_usd_per_hour"])
+
+
+def test_no_plan_is_said_to_have_no_pools(tmp_path, capsys):
+    _, plan = answer(capsys, "plan", written(tmp_path, simplicity="15 %"))
+    path = tmp_path / "plan.json"
+    for pools_at_least, words in ((1, "whether fewer pools do is not proved"), (2, "fewer than 2 pools are")):
+        told = plan["simplicity"] | {"pools": 3, "proved": False, "pools_at_least": pools_at_least}
+        path.write_text(json.dumps(plan | {"simplicity": told}))
+        cli.run(["explain", str(path)])
+        said = " ".join(capsys.readouterr().out.split())
+        assert words in said
+        assert "fewer than 1 pool" not in said

@@ -10,11 +10,10 @@ from planner.constraints.fleet_check import bill, starts_usd
 from planner.planning.documents.bill import api_usd
 from planner.planning.documents.pools import FleetPool
 from planner.schema.fleet import FleetChoice, FleetProblem, Line
-from planner.schema.fleet_plan import Costs
+from planner.schema.fleet_plan import PLACE_NOT_STATED, Costs
 from planner.schema.problem import Problem
 
 IDLE = "(idle)"
-NOT_STATED = "(not stated)"
 OUTSIDE = "(outside suppliers)"
 
 _NONE = Fraction(0)
@@ -37,7 +36,7 @@ def costs(problem: FleetProblem, choice: FleetChoice, pools: Sequence[FleetPool]
     terms |= {"start": sum(starts.values(), _NONE), "api": sum(apis.values(), _NONE)}
     for paid in (bought, starts):
         for name, usd in paid.items():
-            places[str(lines[name].site) or NOT_STATED] += usd
+            places[str(lines[name].site) or PLACE_NOT_STATED] += usd
             kinds[_kind(lines[name])] += usd
     places[OUTSIDE] = terms["api"]
     workloads = _by_workload(pools, kinds)
