@@ -20,6 +20,8 @@ def main() -> None:
     if __name__ == "__main__":
         _leave_current_folder()
     _collect_seldom()
+    # Otherwise pydantic reads the metadata of every installed package, to look for plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from planner.interfaces import interrupts
 
     interrupts.end_at_once()

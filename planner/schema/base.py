@@ -30,6 +30,8 @@ class Noun(BaseModel):
         extra="forbid",
         allow_inf_nan=False,
         arbitrary_types_allowed=False,
+        # A command checks a few of the nouns that it loads: each is built when it is first used.
+        defer_build=True,
     )
 
     @classmethod
