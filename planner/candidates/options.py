@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -125,21 +125,18 @@ def micro_rps(rate_rps: float) -> int:
 
 def _option(evaluation: Evaluation, lot: Lot, taken: Ranged, units: int, whole_servers: bool) -> Option:
     index = taken.candidate
-    return replace(
-        replica_option(
-            evaluation.workload.name,
-            evaluation.candidates,
-            index,
-            lot,
-            units,
-            whole_servers,
-            (Fraction(micro_rps(evaluation.capacities.rate_rps[index]), MICRO),),
-            f"{taken.part} batch{int(evaluation.capacities.max_batch[index])}",
-            -float(evaluation.penalties[index]),
-        ),
-        replicas_from=taken.first,
-        replicas_to=taken.last,
+    alone = replica_option(
+        evaluation.workload.name,
+        evaluation.candidates,
+        index,
+        lot,
+        units,
+        whole_servers,
+        (Fraction(micro_rps(evaluation.capacities.rate_rps[index]), MICRO),),
+        f"{taken.part} batch{int(evaluation.capacities.max_batch[index])}",
+        -float(evaluation.penalties[index]),
     )
+    return alone.but(replicas_from=taken.first, replicas_to=taken.last)
 
 
 def replica_option(

@@ -64,8 +64,7 @@ def _of_side(
     track = f", {side.division.track}" if side.division.track else ""
     leaves = side.side != first_token_from
     number = LARGEST_ROOM - side.division.room if leaves else side.division.room
-    return replace(
-        option,
+    return option.but(
         id=f"{name}{division}",
         role=side.side,
         kv=f"{kind} in {_place(lot)}{track}",

@@ -45,11 +45,11 @@ def broken_layouts(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> It
     """Pools without mixing that change their option from one period to another, and ways that change."""
     used = {name for period in periods for (name, _), count in period.counts.items() if count}
     for demand in problem.demands:
-        mine = [option.id for option in problem.options if option.pool == demand.pool and option.id in used]
+        mine = [option.id for option in problem.options if option.id in used and option.pool == demand.pool]
         if problem.periods > 1 and not demand.mix and len(mine) > 1:
             yield f"mix: {demand.workload}/{demand.role} uses {len(mine)} options over the periods"
     for workload in sorted({demand.workload for demand in problem.demands}):
-        roles = {o.role for o in problem.options if o.workload == workload and o.id in used}
+        roles = {o.role for o in problem.options if o.id in used and o.workload == workload}
         if problem.one_layout(workload) and "serve" in roles and len(roles) > 1:
             yield f"mix: {workload} is served in two modes"
 
@@ -66,7 +66,8 @@ def _broken_mode(pools: Sequence[Pool], period: PeriodChoice) -> Iterator[str]:
 
 
 def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: int) -> Pool:
-    mine = {option.id: option for option in problem.options if option.pool == demand.pool}
+    names = {name for name, _ in period.counts}
+    mine = {o.id: o for o in problem.options if o.id in names and o.pool == demand.pool}
     placed = {place: count for place, count in period.counts.items() if place[0] in mine and count}
     asked = demand.in_period(t)
     if demand.deferrable is not None:

@@ -184,6 +184,11 @@ class FleetProblem:
         return found
 
     @cached_property
+    def _sites(self) -> dict[tuple[str, Pool, str], tuple[Site, ...]]:
+        """What `sites_of` has found, by host, pool and place."""
+        return {}
+
+    @cached_property
     def _residency(self) -> dict[Pool, set[Site] | None]:
         return {d.pool: None if d.sites is None else set(d.sites) for d in self.demands}
 
@@ -235,10 +240,13 @@ class FleetProblem:
 
     def sites_of(self, option: Option) -> tuple[Site, ...]:
         """Sites with GPUs of the option's host that its place and residency allow, in a fixed order."""
-        found, allowed = self._sold[option.supply], self._residency[option.pool]
-        if option.place:
-            found = found & set(self.places[option.place])
-        return tuple(sorted(found if allowed is None else found & allowed))
+        key = (option.supply, option.pool, option.place)
+        if key not in self._sites:
+            found, allowed = self._sold[option.supply], self._residency[option.pool]
+            if option.place:
+                found = found & set(self.places[option.place])
+            self._sites[key] = tuple(sorted(found if allowed is None else found & allowed))
+        return self._sites[key]
 
 
 Placement = tuple[str, Site]

@@ -29,7 +29,7 @@ def anywhere(problem: FleetProblem) -> FleetProblem:
     placed = {option.workload for option in problem.options if option.place}
     return replace(
         problem,
-        options=tuple(replace(option, place="") for option in problem.options),
+        options=tuple(option.but(place="") for option in problem.options),
         couplings=tuple(one for one in problem.couplings if one.workload not in placed),
         places={},
         # One layout has a name at every place, and would count as several.
@@ -103,13 +103,18 @@ def _better(known: FleetChoice, found: FleetChoice) -> FleetChoice:
 
 
 def _freed(option: Option) -> Option:
-    return replace(option, id=option.anywhere, place="")
+    return option.but(id=option.anywhere, place="")
 
 
 def _at_places(problem: FleetProblem, found: FleetChoice) -> FleetChoice:
     """The plan with every workload's options named for the one place at which all of them stand, if any."""
     options = {option.id: option for option in problem.options}
-    twins = {(_freed(option), option.place): option.id for option in problem.options if option.place}
+    wanted = {options[name].anywhere for period in found.periods for name, _ in period.counts}
+    twins = {
+        (_freed(option), option.place): option.id
+        for option in problem.options
+        if option.place and option.anywhere in wanted
+    }
 
     def named(used: Sequence[tuple[Option, Site]]) -> Names:
         """The names that all of these have at one place; none where there is no such place."""

@@ -107,7 +107,7 @@ def _over_link(
     found: dict[str, list[Option]] = defaultdict(list)
     for option in options:
         if option.role != "serve" and not set(sites).isdisjoint(question.sites_of(option)):
-            found[option.workload].append(replace(option, id=in_place(option.id, name), place=name))
+            found[option.workload].append(option.but(id=in_place(option.id, name), place=name))
     return [
         option
         for mine in found.values()
@@ -120,7 +120,7 @@ def _at_one_place(
     question: FleetProblem, options: Iterable[Option], places: Mapping[str, tuple[Site, ...]]
 ) -> bool:
     """All of them can only stand at one and the same place."""
-    every = set().union(*(question.sites_of(replace(option, place="")) for option in options))
+    every = set().union(*(question.sites_of(option.but(place="")) for option in options))
     return any(every <= set(mine) for mine in places.values())
 
 
@@ -141,5 +141,5 @@ def _placed(
         here = [option for option in options if not sites[option.id].isdisjoint(mine)]
         if len({option.role for option in here}) == 2:
             for option in here:
-                found[option.id].append(replace(option, id=in_place(option.id, name), place=name))
+                found[option.id].append(option.but(id=in_place(option.id, name), place=name))
     return found

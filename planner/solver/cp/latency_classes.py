@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from planner.schema.choice import ChoiceProblem, Coupling, Option
@@ -21,7 +20,7 @@ def by_partners(problem: ChoiceProblem) -> Iterator[Option]:
     split: dict[str, list[Option]] = defaultdict(list)
     for option in problem.options:
         if option.role == "serve" or option.workload not in couplings:
-            yield replace(option, ttft_s=None, transfer_s=None, kv=None) if _waits(option) else option
+            yield option.but(ttft_s=None, transfer_s=None, kv=None) if _waits(option) else option
         else:
             split[option.workload].append(option)
     for workload, options in split.items():
@@ -52,7 +51,7 @@ def _coupled(coupling: Coupling, options: Sequence[Option]) -> Iterator[Option]:
         if option.transfer_s is not None and option.role == "decode":
             lost = rooms.below(option.transfer_s)
             transfer_s = rooms.values[lost - 1] if lost else None
-        yield replace(option, ttft_s=ttft_s, transfer_s=transfer_s, kv=kv)
+        yield option.but(ttft_s=ttft_s, transfer_s=transfer_s, kv=kv)
 
 
 def _least_s(option: Option) -> Fraction:

@@ -60,7 +60,7 @@ class Periods:
     def in_period(self, pool: Pool, t: int) -> list[Option]:
         """The options of one pool under their names in one period."""
         return [
-            replace(option, id=at(option.id, t), workload=at(option.workload, t))
+            option.but(id=at(option.id, t), workload=at(option.workload, t))
             for option in self.options
             if option.pool == pool
         ]
@@ -128,8 +128,7 @@ def _worth_searching(problem: FleetProblem, parts: int) -> tuple[Option, ...]:
     """Options that no other one on the same host replaces, sized by the GPUs they take."""
     hosts = {host.id: host for host in problem.hosts}
     sized = [
-        replace(o, gpus=int(hosts[o.supply].room_gpus(o) * parts), units_per_replica=None)
-        for o in usable(problem)
+        o.but(gpus=int(hosts[o.supply].room_gpus(o) * parts), units_per_replica=None) for o in usable(problem)
     ]
     # Hosts are told apart by their GPU's name here: none is compared with another one.
     supplies = tuple(
