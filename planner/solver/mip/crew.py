@@ -110,7 +110,7 @@ class Crew:
                 self._known.append(cut)
 
     def each(
-        self, pieces: Iterator[Piece], ahead: int = LANES, disaggregated: Piece | None = None
+        self, pieces: Iterator[Piece], ahead: int = LANES, beside: Piece | None = None
     ) -> Iterator[tuple[Piece, Any]]:
         """Every piece with its result, in their order, however long each of them takes.
 
@@ -120,15 +120,15 @@ class Crew:
             pieces: the next one is asked for when the result ``ahead`` pieces before it has been taken: what
                 it is made of is the same in every run. Their work is counted, that of two side by side once.
             ahead: two, unless they do not depend on results.
-            apart: done beside them. It comes last, or in the middle where its result is ``decisive``; then
+            beside: done beside them. It comes last, or in the middle where its result is ``decisive``; then
                 the consumer has to forget what came before.
 
         Raises:
             CrewLost: no process lives, and this one must not do the work.
         """
         busy: dict[Process, Task] = {}
-        tasks = Tasks(pieces, ahead, disaggregated)
-        share = 1.0 if disaggregated is not None else 1.0 / LANES
+        tasks = Tasks(pieces, ahead, beside)
+        share = 1.0 if beside is not None else 1.0 / LANES
         with selectors.DefaultSelector() as selector:
             try:
                 while True:
@@ -138,7 +138,7 @@ class Crew:
                         count(share * ended.work_s)
                         yield ended.piece, ended.result
                         continue
-                    if _is_decisive(tasks.disaggregated) or not busy:
+                    if _is_decisive(tasks.beside) or not busy:
                         break
                     process = self._ready(busy, selector)
                     self._end_task(process, busy.pop(process), tasks)
@@ -147,10 +147,10 @@ class Crew:
                 for process in busy:
                     self._processes.remove(process)
                     process.end()
-        if not _is_decisive(tasks.disaggregated):
+        if not _is_decisive(tasks.beside):
             yield from self._alone(tasks, share)
-        if tasks.disaggregated is not None and tasks.disaggregated.ended:
-            yield tasks.disaggregated.piece, tasks.disaggregated.result
+        if tasks.beside is not None and tasks.beside.ended:
+            yield tasks.beside.piece, tasks.beside.result
 
     def _give_out(self, tasks: Tasks, busy: dict[Process, Task], selector: selectors.BaseSelector) -> None:
         while (process := self._free(busy)) is not None:
@@ -217,7 +217,7 @@ class Crew:
             task.end(*worker.do(name, new, task.known, arguments))
             told += len(new)
             count(before_s - done_s())
-            if _is_decisive(tasks.disaggregated):
+            if _is_decisive(tasks.beside):
                 return
             while (ended := tasks.next_ended()) is not None:
                 count(share * ended.work_s)

@@ -280,7 +280,7 @@ class _Large:
         run, better = self.run, 0
         while run.left_s > LAST_S and not run.done and not (self.goal == "any" and run.blocks is not None):
             whole, known = self._whole_piece(), (run.blocks, run.value, run.units)
-            for piece, result in self.crew.each(self._moves(), disaggregated=whole):
+            for piece, result in self.crew.each(self._moves(), beside=whole):
                 if piece is whole:
                     if result is not None and result.decisive:
                         # However many moves were made meanwhile: the same in every run.

@@ -56,12 +56,12 @@ class Task:
 class Tasks:
     """Pieces of work in their order; so many are asked for ahead of the first that is not done."""
 
-    def __init__(self, pieces: Iterator[Piece], ahead: int, disaggregated: Piece | None) -> None:
+    def __init__(self, pieces: Iterator[Piece], ahead: int, beside: Piece | None) -> None:
         """None is asked for yet; one may stand apart from the order."""
         self._pieces, self._ahead = pieces, ahead
         self._open = deque[Task]()
-        self.disaggregated = None if disaggregated is None else Task(disaggregated, 0)
-        self._waiting = deque([self.disaggregated] if self.disaggregated is not None else [])
+        self.beside = None if beside is None else Task(beside, 0)
+        self._waiting = deque([self.beside] if self.beside is not None else [])
 
     def ask(self, known: int) -> None:
         """For more, as far as that goes; each has so many cuts."""

@@ -81,7 +81,7 @@ def test_a_decisive_answer_ends_what_goes_on_beside_it():
             yield RELAX
 
     with Crew(prepare(PROBLEM), 0, 2) as crew:
-        *_, (piece, last) = crew.each(moves(), disaggregated=LONG)
+        *_, (piece, last) = crew.each(moves(), beside=LONG)
     assert piece is LONG
     assert last.decisive
 
