@@ -40,6 +40,15 @@ class Noun(BaseModel):
         return super().model_json_schema(*args, **({"schema_generator": DescribedJsonSchema} | options))
 
 
+def build_all() -> None:
+    """Build every noun that is known now, before threads use them: two must not build one at a time."""
+    waiting: list[type[Noun]] = [Noun]
+    while waiting:
+        noun = waiting.pop()
+        noun.model_rebuild()
+        waiting += noun.__subclasses__()
+
+
 def earlier(name: str, old: str) -> AliasChoices:
     """Of a field: read by its name, or by the one that plans of earlier versions hold."""
     return AliasChoices(name, old)

@@ -83,7 +83,7 @@ class Option:
         return self.replicas_from > 1 or self.replicas_to is not None
 
     def but(self, **fields: object) -> Option:
-        """A copy with other fields, like `dataclasses.replace`: ten times as fast, for thousands of options.
+        """A copy with other fields, like `dataclasses.replace` in a quarter of its time: there are thousands.
 
         Raises:
             TypeError: a field that there is not.

@@ -11,6 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from planner.errors import input_error
+from planner.schema.base import build_all
 from planner.serve.application import application
 from planner.serve.desk import Desk, Limits
 from planner.serve.guard import Keys
@@ -47,6 +48,7 @@ def serve(
         found = f'"{host}" without tokens'
         raise input_error(_WHERE, "--host", found, "127.0.0.1, or --token-file FILE with one token a line")
     history = History(database or default_database())
+    build_all()
     listening = _listening(host, port)
     desk = Desk(history, Limits(prometheus=prometheus))
     app = application(desk, keys, (host.lower(),))
