@@ -61,3 +61,8 @@ def test_all_that_is_wrong_with_a_pool_is_told_at_once(refused, edited):
     path = edited(gpus_per_replica=0, pp=-1)
     refused("found gpus_per_replica 0", "explain", path)
     refused("found pp -1", "explain", path)
+
+
+def test_an_engine_that_the_catalog_lacks_is_refused(refused, edited):
+    path = edited(engine="vlmm")
+    refused('found "vlmm", expected one of', "replay", path, "--duration", "5", "--seeds", "1")

@@ -193,7 +193,8 @@ def test_manifests_of_every_kind(told, tmp_path):
     assert layout(pools["args"]) == ("llama-3.1-8b", "vllm", 1, 1, 1, 1, 1, 1, "bf16")
     assert layout(pools["large"]) == ("deepseek-v3", "vllm", 8, 2, 1, 1, 16, 2, "fp8")
     assert layout(pools["disaggregated"]) == ("llama-3.1-8b", "vllm", 2, 1, 1, 1, 2, 4, "bf16")
-    assert [pools[name]["role"] for name in ("disaggregated", "disaggregated-prefill")] == ["decode", "prefill"]
+    roles = {name: pools[name]["role"] for name in ("disaggregated", "disaggregated-prefill")}
+    assert list(roles.values()) == ["decode", "prefill"]
     gpus = {name: pool["gpu"] for name, pool in pools.items()}
     assert gpus["chat"] == gpus["large"] == "h100-80gb-sxm"
     assert (gpus["args"], gpus["disaggregated"]) == ("l4", "a100-80gb-sxm")

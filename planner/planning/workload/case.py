@@ -131,7 +131,10 @@ def prepare(workload: Workload, problem: Problem, folder: Path, catalog: Catalog
     """Look up what a workload names, and turn its traffic into atoms."""
     assert isinstance(workload.engine, str), "settings choose the engine"
     engine = catalog.engine(workload.engine)
-    assert engine is not None, "the loader checks engine names"
+    if engine is None:
+        # Problems were checked when they were read; a plan document may have been edited since.
+        known = ", ".join(one.id for one in catalog.engines)
+        raise input_error(f"workload {workload.name}", "engine", f'"{workload.engine}"', f"one of {known}")
     engine = engine.with_blocks_of(workload.kv_block_tokens)
     workload = with_router(workload, problem.fleet)
     if engine.memory.contiguous:
