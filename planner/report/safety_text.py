@@ -62,6 +62,8 @@ def steps_in_short(plan: Plan) -> RenderableType | None:
         if step.gpus != before:
             parts.append(f"{step.gpus:,} {names[step.step].replace('+ ', 'with ')}")
         before = step.gpus
+    if len(parts) == 1:
+        return Text(f"\nGPUs: {before:,} for the means already; no layer of safety adds one.")
     return Text(f"\nGPUs: {' → '.join(parts)}.")
 
 

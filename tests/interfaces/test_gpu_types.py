@@ -135,6 +135,7 @@ def test_one_screen_counts_what_it_leaves_out(told, problem, capsys, monkeypatch
     assert shown == priced[: len(shown)]
     assert least <= len(shown) <= 5
     assert f"{len(priced) - len(shown)} dearer" in text
+    assert "GPUs: 1 for the means already; no layer of safety adds one." in text
 
 
 def test_details_have_a_row_for_each_with_its_place(problem, capsys):
