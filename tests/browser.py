@@ -56,9 +56,11 @@ class Visit:
         self.page.goto(self.base + path)
         return self.page
 
-    def texts(self):
-        """The blocks of words that commands print."""
-        return self.page.locator("pre").all_text_contents()
+    def until_printed(self, text):
+        """Waits for the block of words that a command prints."""
+        self.page.wait_for_function(
+            "text => [...document.querySelectorAll('pre')].some(one => one.textContent === text)", arg=text
+        )
 
     def until(self, text):
         self.page.get_by_text(text).filter(visible=True).first.wait_for()

@@ -42,7 +42,7 @@ def test_quick_start(visit, printed):
     seen.until("As a problem file")
     seen.press("Plan it")
     seen.until("In words")
-    assert plan in seen.texts()
+    seen.until_printed(plan)
 
 
 def test_throughput_and_roofline(visit, printed):
@@ -52,11 +52,9 @@ def test_throughput_and_roofline(visit, printed):
     seen.open("/speed")
     choose(seen, "Model", "Qwen3-8B")
     seen.field("Requests in flight").fill("24")
-    seen.page.wait_for_function(
-        "text => [...document.querySelectorAll('pre')].some(one => one.textContent == text)", arg=estimate
-    )
+    seen.until_printed(estimate)
     seen.page.get_by_text("The curve in words").click()
-    assert curve in seen.texts()
+    seen.until_printed(curve)
     assert seen.page.locator("canvas").count() == 2
 
 
@@ -93,7 +91,7 @@ def test_total_cost_with_a_warm_pool(visit, printed):
     seen.field("Warm pool").fill("30")
     seen.press("Calculate")
     seen.until("In words")
-    assert changed in seen.texts()
+    seen.until_printed(changed)
     seen.until("The utilization trap")
 
 
@@ -109,7 +107,7 @@ def test_gpu_sheets(visit, printed):
         assert number in row
     choose(seen, "Everything about", "L40S")
     seen.until("l40s (accelerator)")
-    assert sheet in seen.texts()
+    seen.until_printed(sheet)
 
 
 def test_debugger_of_pasted_values(visit, printed):
@@ -119,4 +117,4 @@ def test_debugger_of_pasted_values(visit, printed):
     seen.field("Metrics page, log, or observed values").fill(OBSERVED)
     seen.press("Find the cause")
     seen.until("This answer, to share")
-    assert diagnosis in seen.texts()
+    seen.until_printed(diagnosis)

@@ -22,14 +22,14 @@ def test_faults_as_they_are_typed_then_plan_then_what_if(visit, printed):
     seen.until("Nothing wrong with it.")
     seen.press("Plan it")
     seen.until("What would that cost?")
-    assert plan in seen.texts()
+    seen.until_printed(plan)
     demand = seen.field("chat: demand, of 4 peak rps")
     demand.focus()
     seen.page.keyboard.press("End")
     seen.until("chat: demand, of 4 peak rps: 400 %")
     seen.press("What would that cost?")
     seen.until("Before and after")
-    assert changed in seen.texts()
+    seen.until_printed(changed)
 
 
 def test_a_long_plan_tells_its_progress_and_is_canceled(visit, site):

@@ -86,8 +86,9 @@ async def _answer(desk: Desk, job: Job) -> None:
         fleet_day(plan)
     if job.kind == "relax":
         relaxed(desk, plan, asked)
+    in_words = await words(desk, job.kind, document)
     heading("In words")
-    text_block(await words(desk, job.kind, document))
+    text_block(in_words)
     if is_plan and job.kind in ("plan", "whatif", "relax"):
         levers(desk, plan, asked)
         _more(desk, plan, asked, job.kind)
