@@ -68,6 +68,27 @@ def search_large(state: State, crew: Crew, run: Run, goal: Goal) -> str:
     return _Large(state, crew, run, goal).solve()
 
 
+def prove_by_prices(
+    state: State, crew: Crew, run: Run, columns: Columns, penalties: Floats, until: float
+) -> None:
+    """Bounds in ``run`` from prices alone: those of the columns that are known, then of what these teach.
+
+    Args:
+        state: of the question, of which the bound holds.
+        crew: its processes.
+        run: until it is done.
+        columns: some of every block.
+        penalties: what a unit of use beyond the purchases counts, by resource.
+        until: seconds of the run.
+    """
+    large = _Large(state, crew, run, "value")
+    large.columns, large.penalties = columns, penalties
+    found = large.pricer.master(columns, penalties)
+    if found is not None:
+        large.round(found[1], until)
+        large.rounds_until(until)
+
+
 class _Large:
     """One such search."""
 
@@ -110,7 +131,7 @@ class _Large:
         if self.goal == "any" and self.run.blocks is not None:
             return ""
         if self.prepared.periods == 1:
-            self._rounds_until((SPARED_PRICE_PART if self.spared else PRICE_PART) * self.run.limit_s)
+            self.rounds_until((SPARED_PRICE_PART if self.spared else PRICE_PART) * self.run.limit_s)
         return self._improve(self.search)
 
     def _surely_infeasible(self) -> bool:
@@ -215,7 +236,8 @@ class _Large:
             return None
         return SMOOTH * self.prices + (1 - SMOOTH) * prices
 
-    def _rounds_until(self, seconds: float) -> None:
+    def rounds_until(self, seconds: float) -> None:
+        """Price again as long as prices change."""
         while self.run.seconds < seconds and not self.run.done:
             prices = self.next_prices()
             if prices is None:

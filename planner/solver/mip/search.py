@@ -58,7 +58,7 @@ class Search:
         self.over = [False] * prepared.periods
         """… in these periods."""
         self.cuts: list[Any] = []
-        self.free, self.move_s = FREE, MOVE_S
+        self.free, self.move_s, self.near = FREE, MOVE_S, NEAR
         if any(pool.spares_of("replicas", "servers") for work in prepared.works for pool in work.pools):
             self.move_s = SPARED_MOVE_S
         self.at = [
@@ -120,7 +120,7 @@ class Search:
         spared = any(pool.spares_of("replicas", "servers") for pool in self.prepared.works[work].pools)
         most = max(0, MOST_LOSSES - len(found)) if spared else None
         if self.columns.plans[number]:
-            near = self.columns.places(number, prices, NEAR)
+            near = self.columns.places(number, prices, self.near)
             found |= set([key for key in near if key not in found][:most])
         if spared:
             return frozenset(found)

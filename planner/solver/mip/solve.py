@@ -10,8 +10,10 @@ from dataclasses import replace
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
 from planner.solver.mip.crew import Crew, CrewLost
+from planner.solver.mip.day_moves import GAIN, move_days
 from planner.solver.mip.day_search import SimpleDay, simple_day, widths
 from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
+from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
 from planner.solver.mip.large import WHOLE_SIZE, search_large
 from planner.solver.mip.plan import BlockPlan, Plan
@@ -40,8 +42,8 @@ DAY_WIDTHS = (4, 8)
 """Options of a workload that a day is searched among, one search from the plan of the one before."""
 DAY_NODES = 300
 """Of branch and bound in each of them."""
-DAY_PART = 0.4
-"""Of the time that is left, where the nodes take that long."""
+MOVES_PART, DAY_PART = 0.3, 0.3
+"""Of the work that is left: moves of one workload's day, and each search, where the nodes take that long."""
 _EXACT_ROUNDS = 20
 """Solutions in a row that rounding made look sufficient."""
 _CONFIRM_S = 30.0
@@ -91,10 +93,13 @@ def solve_mip(
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
                 with suppress(CrewLost):
-                    _widened(state, crew, run, day)
-                    if day is not None and prepared.size > WHOLE_SIZE:
-                        _bounded(prepared, crew, run)
-                    elif search_large(state, crew, run, goal) == "infeasible":
+                    whole = day is None or prepared.size <= WHOLE_SIZE
+                    if day is not None:
+                        move_days(state, crew, run, day, MOVES_PART)
+                        if not whole:
+                            _bounded(prepared, crew, run, day, seed, size)
+                        _widened(state, crew, run, day)
+                    if whole and search_large(state, crew, run, goal) == "infeasible":
                         return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
                 trouble = crew.trouble
     except KeyboardInterrupt:
@@ -156,9 +161,10 @@ def _begun(state: State, run: Run) -> SimpleDay | None:
     return day
 
 
-def _widened(state: State, crew: Crew, run: Run, day: SimpleDay | None) -> None:
+def _widened(state: State, crew: Crew, run: Run, day: SimpleDay) -> None:
     """More layouts beside those of the first plan, searched from the best that is known."""
-    for places in widths(day, DAY_WIDTHS) if day is not None else ():
+    for places in widths(day, DAY_WIDTHS):
+        before = run.value
         if run.done:
             return
         asked = {
@@ -175,18 +181,21 @@ def _widened(state: State, crew: Crew, run: Run, day: SimpleDay | None) -> None:
                 run.propose(solved.plan.blocks, solved.value, solved.plan.units)
             else:
                 _propose_repaired(state.prepared, run, solved.plan.blocks)
+        if run.value > before * (1 - GAIN):
+            return
 
 
-def _bounded(prepared: Prepared, crew: Crew, run: Run) -> None:
-    """What the linear relaxation of a day proves that is too large to be searched whole.
+def _bounded(prepared: Prepared, crew: Crew, run: Run, day: SimpleDay, seed: int, size: int) -> None:
+    """What is proved of a day that is too large to be searched whole: its linear relaxation, then its hours.
 
-    With every loss of a replica written out it takes 2 GB and proves next to nothing.
+    With every loss of a replica written out the relaxation takes 2 GB and proves next to nothing.
     """
-    if any(pool.spares for work in prepared.works for pool in work.pools):
-        return
-    for _, relaxed in crew.each(iter([("relax", {"limit": run.left})])):
-        if relaxed is not None and relaxed.status == "optimal":
-            run.prove(relaxed.value)
+    if not any(pool.spares for work in prepared.works for pool in work.pools):
+        for _, relaxed in crew.each(iter([("relax", {"limit": run.left})])):
+            if relaxed is not None and relaxed.status == "optimal":
+                run.prove(relaxed.value)
+    if not run.done:
+        prove_by_hours(day, run, seed, size)
 
 
 def _start(run: Run) -> Plan | None:

@@ -16,10 +16,14 @@ from planner.constraints.fleet_check import broken
 from planner.schema.choice import Option, Spares
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, Site
 from planner.schema.limit_rows import DayRow
+from planner.solver.mip.crew import Crew
+from planner.solver.mip.day_moves import move_days
 from planner.solver.mip.day_search import simple_day, widths
 from planner.solver.mip.finish import finish
+from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
 from planner.solver.mip.prepared import prepare
+from planner.solver.mip.run import Run
 from planner.solver.mip.solve import DAY_NODES, DAY_WIDTHS
 from planner.solver.mip.state import State
 from planner.solver.rebuy import with_replicas
@@ -35,6 +39,15 @@ def begun(problem):
     state = State(prepare(problem), 0)
     day = simple_day(state)
     return None if day is None else finish(problem, state.prepared, day.plan.blocks)
+
+
+def searched(problem):
+    """What moves over the day made of the first plan, and that."""
+    state, run = State(prepare(problem), 0), Run(None)
+    day = simple_day(state)
+    with Crew(state.prepared, 0, 1) as crew:
+        move_days(state, crew, run, day, 1.0)
+    return run, day
 
 
 def wave(mean, swing, start):
@@ -85,14 +98,41 @@ def test_a_company_day_is_searched_from_its_first_plan_to_near_the_best():
     best = solve_fleet(problem, time_limit_s=60)
     found = begun(problem)
     assert best.value <= found.value <= F(115, 100) * best.value
+    moved, _ = searched(problem)
+    assert float(best.value) * (1 - 1e-6) <= moved.value < float(found.value)
+    assert broken(problem, finish(problem, prepare(problem), moved.blocks, moved.units)) == []
     state = State(prepare(problem), 0)
     day = simple_day(state)
     plan, value = day.plan, day.value
     for places in widths(day, DAY_WIDTHS):
-        searched = solve_whole(state, Limit(60.0), 1e-4, plan, allowed=places, nodes=DAY_NODES)
-        assert searched.value <= value + 1e-6
-        plan, value = searched.plan, searched.value
+        wider = solve_whole(state, Limit(60.0), 1e-4, plan, allowed=places, nodes=DAY_NODES)
+        assert wider.value <= value + 1e-6
+        plan, value = wider.plan, wider.value
     assert value <= float(best.value) * 1.01
+
+
+@pytest.mark.parametrize("spares", [0, 1])
+def test_hours_on_their_own_bound_the_day(spares):
+    problem = company(spares)
+    run, day = searched(problem)
+    prove_by_hours(day, run, 0, 1)
+    best = solve_fleet(problem, time_limit_s=60)
+    assert 0.9 * float(best.value) < run.bound <= float(best.value) * (1 + 1e-6)
+
+
+def test_hours_of_random_days_never_bound_above_the_best():
+    known = 0
+    for seed in range(40):
+        r = random.Random(4_000 + seed)
+        problem = paid_starts(r, longer(r, small_fleet(4_000 + seed)))
+        day = simple_day(State(prepare(problem), 0))
+        if day is None:
+            continue
+        run = Run(None)
+        prove_by_hours(day, run, 0, 1)
+        known += run.bound > 0
+        assert run.bound <= Direct(problem).value() + 1e-5
+    assert known >= 4
 
 
 def test_spares_stand_beside_the_first_plan():
