@@ -15,8 +15,9 @@ LimitKind = str
 is a bucket that must be served (``unservable:W/B``); ``demand``, ``headroom``, ``redundancy``, ``replicas``
 and ``utilization`` are given; all others are those of `planner.constraints.plan.registry`."""
 
-Goal = Literal["any", "value", "plan"]
-"""How far to search: any feasible choice, the optimal value, or the optimal choice with its ties settled."""
+Goal = Literal["any", "good", "value", "plan"]
+"""How far to search: any feasible choice, a good one whatever is proved of it, the optimal value, or the
+optimal choice with its ties settled."""
 
 Changes = Mapping[str, Fraction | None]
 """New values of limits by id; None takes the limit away. Limits that are not named stay as they are."""

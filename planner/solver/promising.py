@@ -35,6 +35,25 @@ def elements_of(question: FleetProblem, best: FleetChoice) -> list[str]:
     return [option.id for option in order]
 
 
+def layouts_by_use(question: FleetProblem, choice: FleetChoice) -> list[Names]:
+    """Options of a plan that serve together, of workloads with more than one such group; least in use first.
+
+    Prefill and decode replicas of one place are such a group: none of them serves without the others.
+    """
+    options = {option.id: option for option in question.options}
+    names: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    gpu_hours: dict[tuple[str, ...], int] = defaultdict(int)
+    for period in choice.periods:
+        for (name, _), count in period.counts.items():
+            option = options[name]
+            together = (option.id,) if option.role == "serve" else (option.place, option.kv or "")
+            if count:
+                names[option.workload, *together].add(name)
+                gpu_hours[option.workload, *together] += count * option.gpus
+    several = [one for one in names if sum(one[0] == other[0] for other in names) > 1]
+    return [frozenset(names[one]) for one in sorted(several, key=lambda one: (gpu_hours[one], one))]
+
+
 def needed_of(question: FleetProblem, elements: Sequence[str]) -> list[list[list[Names]]]:
     """By workload that cannot do without replicas its ways, each with the options of every role."""
     asked: dict[str, dict[str, list[Names]]] = defaultdict(lambda: defaultdict(list))

@@ -1,8 +1,9 @@
 """The simplest plan within a tolerance of the optimum: fewest pools, then fewest changes, then fewest places.
 
 Each of the three is the least number for which a plan costs at most the tolerance more, with the ones before
-it held. Pools are dropped one after the other (where many stay, plans are built from few); sets of options
-(`planner.solver.pool_sets`) show that there is none with one less, or leave it open where the work ends.
+it held. Pools are dropped one after the other (of days too large for brief questions:
+layouts); sets of options (`planner.solver.pool_sets`) show that there is none with one less, or leave it open
+where the work ends.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from functools import partial
 from typing import Literal, Protocol
 
 from planner.constraints.plan.day_usage import DayUsage
+from planner.constraints.plan.max_layouts import MaxLayouts
 from planner.constraints.plan.places import counted
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayCount, DayRow, EveryGpu, LimitRow, Watts
 from planner.schema.reasons import Goal
-from planner.solver.few_layouts import of_few_layouts
 from planner.solver.pool_sets import Names, PoolSets, among
-from planner.solver.promising import elements_of, needed_of, options_of, promising
+from planner.solver.promising import elements_of, layouts_by_use, needed_of, options_of, promising
 from planner.solver.work import done_s
 
 
@@ -29,9 +30,23 @@ class Ask(Protocol):
     """Answers variants of a question."""
 
     def __call__(
-        self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool = True
+        self,
+        question: FleetProblem,
+        goal: Goal,
+        limit_s: float,
+        *,
+        brief: bool = True,
+        start: FleetChoice | None = None,
     ) -> FleetChoice:
-        """The answer within so many seconds, or what is open; ``brief``: only what a few seconds settle."""
+        """The answer within so many seconds, or what is open.
+
+        Args:
+            question: what is asked.
+            goal: how far to search.
+            limit_s: for all of it.
+            brief: only what a few seconds settle.
+            start: a plan that a good one is looked for from.
+        """
 
 
 Clock = Callable[[], float]
@@ -46,11 +61,12 @@ _MOST_OPTIONS = 60
 _POOLS_PART = 0.7
 """Of the questions that are left after pools were dropped: those that show that no fewer do."""
 _LEAST_S = 0.2
-_STARTING_S = 20.0
+_STARTING_S = 30.0
 """For a first plan that keeps the limits of the day, where brief questions find none."""
-_MANY, _TRIED, _TRYING_S = 2, 16, 6.0
-"""Pools for each that is needed from which on plans are built from few, options that are added in turn, and
-what a question of few options takes at most."""
+_THINNING_S = 6.0
+"""For a day with a layout less."""
+_FEW_LAYOUTS = MaxLayouts().row(2, "")
+"""What a first plan is tried with: with more layouts a workload few days are simple."""
 _GROWING_S, _MOST_VAIN = 1.5, 4
 """For a question that only widens what is known to have no plan; and how many in a row may stay open."""
 
@@ -141,9 +157,8 @@ class _Search:
         if self.choice is None and not self._started():
             return None
         assert self.choice is not None
-        self._drop()
-        if self._now("pools") > _MANY * self._least("pools"):
-            self._build()
+        if not self._drop():
+            self._thin()
         sets = PoolSets(self.question, self.elements, self.needed)
         if self._now("pools") > self._least("pools"):
             sets.learn_essential(self._used(), lambda names: self._asked(names, (), "any"))
@@ -180,38 +195,44 @@ class _Search:
             if found.value is not None:
                 break
         self.choice = found if found.value is not None else None
-        if found.status == "unknown" and not self._build():
-            found = self._cheapest(frozenset(few) | options_of(self.best), _STARTING_S)
-            self.choice = found if found.value is not None and found.value <= self.most else None
-        return self.choice is not None
+        if found.status != "unknown":
+            return self.choice is not None
+        names = frozenset(few) | options_of(self.best)
+        for rows in ((_FEW_LAYOUTS,), ()):
+            found = self._good(names, _STARTING_S, rows)
+            if found.value is not None and found.value <= self.most:
+                self.choice = found
+                return True
+        return False
 
-    def _cheapest(self, names: Names, most_s: float) -> FleetChoice:
+    def _good(self, names: Names, most_s: float, rows: Sequence[DayRow] = ()) -> FleetChoice:
         """With these options and no limit on the cost: searches begin at plans that are too dear."""
         left_s = min(self.until_s - self.clock(), most_s)
         if left_s < _LEAST_S:
             return FleetChoice("unknown")
-        return self.ask(among(self.free, names), "value", left_s, brief=False)
+        limits = replace(self.free.limits, day=(*self.free.limits.day, *rows))
+        question = among(replace(self.free, limits=limits), names)
+        return self.ask(question, "good", left_s, brief=False, start=self.choice)
 
-    def _build(self) -> bool:
-        """A plan from few layouts up, if it has fewer than the present one."""
-        start = PoolSets(self.question, self.elements, self.needed).smallest(len(self.elements))
-        known = len(self.elements) if self.choice is None else len(self._used())
-        found = of_few_layouts(
-            start or frozenset(), self.elements[:_TRIED], self.most, known,
-            lambda names: self._cheapest(names, _TRYING_S),
-        )  # fmt: skip
-        self.choice = found or self.choice
-        return found is not None
-
-    def _drop(self) -> None:
-        """One option less, the one that is missed least, as long as that goes."""
+    def _drop(self) -> bool:
+        """One option less, the one that is missed least, as long as that goes; whether no answer was open."""
         while True:
             used = self._used()
             found = [self._asked(used - {name}, (), "value") for name in sorted(used)]
             cheap = [one for one in found if one.value is not None]
             if not cheap:
-                return
+                return all(one.status != "unknown" for one in found)
             self.choice = min(cheap, key=lambda one: (len(options_of(one)), one.value or 0))
+
+    def _thin(self) -> None:
+        """One layout less, the one least in use, as long as that goes; searched from the present plan."""
+        assert self.choice is not None
+        fewer: FleetChoice | None = self.choice
+        while fewer is not None:
+            self.choice = fewer
+            groups = layouts_by_use(self.question, fewer)
+            tried = (self._good(self._used() - one, _THINNING_S) for one in groups)
+            fewer = next((one for one in tried if one.value is not None and one.value <= self.most), None)
 
     def _fewest(self, sets: PoolSets, aim: DayCount, held: Sequence[DayRow], part: float) -> int:
         """The least number that was proved; what was found on the way is the present plan.

@@ -62,6 +62,7 @@ def solve_fleet(
     workers: int = 1,
     progress: Watcher | None = None,
     brief: bool = False,
+    start: FleetChoice | None = None,
 ) -> FleetChoice:
     """The cheapest fleet that carries every demand in every period, and how far that is proved.
 
@@ -74,13 +75,14 @@ def solve_fleet(
     Args:
         problem: what is asked.
         goal: ``plan`` settles ties among optimal plans where that is cheap; ``value`` proves the optimal
-            value only; ``any`` ends at the first plan.
+            value only; ``good`` spends nothing on the bound of a large day; ``any`` ends at the first plan.
         time_limit_s: wall time for everything.
         work_s: counted work (`planner.solver.work`) for everything, where there is no time limit.
         seed: of the search.
         workers: processes of the search; one for what CP-SAT settles.
         progress: is told what is known from time to time: a `Progress`, or the large engine's own words.
         brief: only what can be settled in seconds; what that leaves open stays open.
+        start: a plan of the question, perhaps with more options, from which ``good`` ones are looked for.
 
     Raises:
         InputError: spares counted in servers where none are bought.
@@ -93,6 +95,7 @@ def solve_fleet(
         "workers": workers,
         "progress": progress,
         "brief": brief,
+        "start": start,
     }
     left = _Left(time_limit_s, work_s)
     if rows := place_rows(problem):
@@ -114,6 +117,8 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
     goal, progress = how["goal"], how["progress"]
     known: FleetChoice | None = None
     attempts = _BRIEF if how["brief"] else _attempts(problem)
+    if goal == "good":
+        attempts = attempts[-1:]
     for attempt in attempts:
         if attempt == "brief":
             found = _briefly(problem, left, asked)
@@ -127,7 +132,7 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
             exact = {**asked, "workers": 1, "work": min(most, default=None)}
             found = _EXACT[attempt](problem, time_limit_s=mine["time_limit_s"], **exact)
         else:
-            found = solve_large(problem, **left(), progress=progress, **asked)
+            found = solve_large(problem, **left(), progress=progress, start=how["start"], **asked)
         known = found if known is None else better_of(known, found)
         if progress is not None and known.value is not None:
             progress(_known(known, left.gone_s))

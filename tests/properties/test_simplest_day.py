@@ -19,8 +19,8 @@ from planner.solver.solve import solve_fleet
 WORK_S = 60.0
 
 
-def ask(question, goal, limit_s, *, brief=True):
-    return solve_fleet(question, goal=goal, work_s=limit_s, brief=brief)
+def ask(question, goal, limit_s, *, brief=True, start=None):
+    return solve_fleet(question, goal=goal, work_s=limit_s, brief=brief, start=start)
 
 
 @pytest.mark.more

@@ -131,7 +131,13 @@ class _Asked:
         self.case, self.run = case, run
 
     def __call__(
-        self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool = True
+        self,
+        question: FleetProblem,
+        goal: Goal,
+        limit_s: float,
+        *,
+        brief: bool = True,
+        start: FleetChoice | None = None,
     ) -> FleetChoice:
         """The answer within so many seconds of the run's clock, or what is open."""
         if self.run.interrupted:
@@ -140,7 +146,7 @@ class _Asked:
         part = Run(None if counted else limit_s, self.run.seed, self.run.workers)
         part.work_s = limit_s if counted else None
         try:
-            answer = solved(question, part, goal, brief=brief)
+            answer = solved(question, part, goal, brief=brief, start=start)
         except SearchInterrupted:
             part.interrupt()
             answer = FleetChoice("unknown")

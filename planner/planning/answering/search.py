@@ -18,9 +18,15 @@ _LEAST_S = 0.5
 
 
 def solved(
-    question: FleetProblem, run: Run, goal: Goal = "plan", part: float = 1.0, *, brief: bool = False
+    question: FleetProblem,
+    run: Run,
+    goal: Goal = "plan",
+    part: float = 1.0,
+    *,
+    brief: bool = False,
+    start: FleetChoice | None = None,
 ) -> FleetChoice:
-    """The answer under the limits of a run; ``part`` of the time that is left; ``brief`` as `solve_fleet`."""
+    """The answer under the limits of a run; ``part`` of the time left; else as `solve_fleet` takes it."""
     limit_s = None if run.left_s is None else max(run.left_s * part * _SEARCH_PART, _LEAST_S)
     if run.interrupted:
         return FleetChoice("unknown")
@@ -34,6 +40,7 @@ def solved(
             workers=run.workers,
             progress=told(run),
             brief=brief,
+            start=start,
         )
     except SearchInterrupted as stopped:
         best: FleetChoice = run.best_of(stopped)

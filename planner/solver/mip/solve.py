@@ -15,6 +15,7 @@ from planner.solver.mip.day_search import SimpleDay, simple_day, widths
 from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
+from planner.solver.mip.known_plan import from_known
 from planner.solver.mip.large import WHOLE_SIZE, search_large
 from planner.solver.mip.plan import BlockPlan, Plan
 from planner.solver.mip.prepared import Prepared, prepare
@@ -38,6 +39,8 @@ BRIEF_S = 4.0
 BRIEF_SIZE = 200
 """`Prepared.size` up to which it is asked where work is counted: the root of a day of six layouts at two
 places (504) took 13 s of CPU and found nothing."""
+GOOD_S = 0.6
+"""The same of days whose moves suffice."""
 DAY_WIDTHS = (4, 8)
 """Options of a workload that a day is searched among, one search from the plan of the one before."""
 DAY_NODES = 300
@@ -60,6 +63,7 @@ def solve_mip(
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
     quick: bool = False,
+    start: FleetChoice | None = None,
 ) -> FleetChoice:
     """The cheapest fleet, or the best one found with its bound.
 
@@ -68,7 +72,7 @@ def solve_mip(
 
     Args:
         problem: what is asked.
-        goal: ``any``: stop at the first feasible plan.
+        goal: ``any``: stop at the first feasible plan; ``good``: where moves find nothing better any more.
         time_limit_s: wall time.
         work_s: counted work (`planner.solver.work`) at most; not where there is a time limit.
         seed: of everything random.
@@ -76,6 +80,7 @@ def solve_mip(
             the machine has two cores.
         progress: told about once a second what is known.
         quick: end after what this process finds within a second.
+        start: a plan of the question, perhaps with more options, that moves of days begin from.
     """
     run = Run(time_limit_s, progress, work_s)
     prepared = prepare(problem)
@@ -84,7 +89,8 @@ def solve_mip(
     trouble: tuple[str, ...] = ()
     try:
         day = _begun(state, run)
-        status = "" if day is not None and goal == "any" else _quick(state, run, goal)
+        good = goal == "good" and day is not None
+        status = "" if day is not None and goal == "any" else _quick(state, run, goal, good=good)
         if status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
         ended = goal == "any" and run.blocks is not None
@@ -95,11 +101,13 @@ def solve_mip(
                 with suppress(CrewLost):
                     whole = day is None or prepared.size <= WHOLE_SIZE
                     if day is not None:
-                        move_days(state, crew, run, day, MOVES_PART)
+                        first = day.plan.blocks if start is None else from_known(state, day, start)
+                        move_days(state, crew, run, day, first, 1.0 if good else MOVES_PART)
+                    if day is not None and not good:
                         if not whole:
                             _bounded(prepared, crew, run, day, seed, size)
                         _widened(state, crew, run, day)
-                    if whole and search_large(state, crew, run, goal) == "infeasible":
+                    if whole and not good and search_large(state, crew, run, goal) == "infeasible":
                         return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
                 trouble = crew.trouble
     except KeyboardInterrupt:
@@ -202,13 +210,13 @@ def _start(run: Run) -> Plan | None:
     return None if run.blocks is None else Plan(run.blocks, run.units)
 
 
-def _quick(state: State, run: Run, goal: Goal) -> str:
+def _quick(state: State, run: Run, goal: Goal, *, good: bool = False) -> str:
     """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
     prepared = state.prepared
     if prepared.size > QUICK_SIZE:
         return ""
     # Where two models race next, trying longer alone is time lost.
-    quick_s = RACING_S if races(prepared) else QUICK_S
+    quick_s = GOOD_S if good else RACING_S if races(prepared) else QUICK_S
     if prepared.periods == 1:
         quick_s = HOUR_S
     for _ in range(_EXACT_ROUNDS):

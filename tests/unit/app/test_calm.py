@@ -13,7 +13,7 @@ from planner.solver.solve import solve_fleet
 TWO_PERCENT = Fraction(1, 50)
 
 
-def ask(question, goal, limit_s, *, brief=True):
+def ask(question, goal, limit_s, *, brief=True, start=None):
     return solve_fleet(question, goal=goal, time_limit_s=limit_s)
 
 

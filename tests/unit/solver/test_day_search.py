@@ -46,7 +46,7 @@ def searched(problem):
     state, run = State(prepare(problem), 0), Run(None)
     day = simple_day(state)
     with Crew(state.prepared, 0, 1) as crew:
-        move_days(state, crew, run, day, 1.0)
+        move_days(state, crew, run, day, day.plan.blocks, 0.5)
     return run, day
 
 
