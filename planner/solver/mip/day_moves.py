@@ -19,7 +19,7 @@ from planner.solver.mip.run import Run
 from planner.solver.mip.search import Search
 from planner.solver.mip.state import State
 
-STEPS = ((0.02, 1), (0.05, 1), (0.02, 2), (0.05, 2), (0.1, 2), (0.3, 2))
+STEPS = ((0.02, 1), (0.05, 1), (0.02, 2), (0.05, 2), (0.1, 2))
 """So much more than the cheapest may cost days whose layouts are tried; and workloads chosen together."""
 MOVE_S, ROUNDS = 4.0, 6
 """For one move, and rounds of one distance at most."""
@@ -29,18 +29,25 @@ GAIN = 5e-4
 
 def move_days(
     state: State, crew: Crew, run: Run, day: SimpleDay, first: Sequence[BlockPlan], part: float
-) -> None:
-    """Improve a first plan for a part of the work that is left; with ``day``'s layouts."""
+) -> bool:
+    """Improve a first plan with ``day``'s layouts for a part of the work left; whether that was enough."""
     prepared = state.prepared
     until = run.seconds + part * run.left_s
     penalties = np.full(prepared.resources, PENALTY * max(float(day.prices.max(initial=1.0)), 1.0))
     search = Search(prepared, run, day.columns, penalties, state.seed)
     search.take(first)
-    for search.near, free in STEPS:
+    tried = None
+    for search.near, most in STEPS:
+        free = min(most, len(prepared.works))
         for _ in range(ROUNDS):
             before = search.value
+            mine = [search.places(number, day.prices) for number in range(len(prepared.blocks))]
+            if (before, free, mine) == tried:
+                break
+            tried = (before, free, mine)
             if run.done or run.seconds > until:
-                return
+                return run.done
             search.day_moves(crew, day.prices, until, free, MOVE_S)
             if search.value > before * (1 - GAIN):
                 break
+    return True

@@ -52,11 +52,20 @@ def simple_days(prepared: Prepared, number: int, prices: Floats) -> list[BlockPl
     return list(found.values())
 
 
+def one_layout_places(work: Work) -> list[tuple[int, int]]:
+    """Places (pool, place) at which a workload may be served alone: of every stand the cheapest."""
+    return [
+        (number, place)
+        for number, pool in enumerate(work.pools)
+        if pool.demand.role == "serve"
+        for place in _best_of_stands(pool)
+    ]
+
+
 def can_be_simple(prepared: Prepared) -> bool:
     """The rules of thumb know of everything that the problem asks."""
     return all(
         work.whole_day
-        and work.deferrable is None
         and not work.apis
         and all(
             pool.demand.spares.kind in ("replicas", "per_option") and not any(o.counted for o in pool.options)

@@ -1,6 +1,7 @@
 """A first plan of a day whose hours are tied to one another, from simple days of every workload.
 
-Each workload brings whole days of few layouts (`planner.solver.mip.day_plans`). A small program takes one of
+Each workload brings whole days of few layouts (`planner.solver.mip.day_plans`); of one that may wait each
+layout's best day is a small program of its own. A small program takes one of
 every workload together with the purchases that they share; the duals of its relaxation price a GPU in every
 hour. What costs least at these prices is the part of the whole model that is searched from there. All of it
 ends by work that is counted, not by a clock.
@@ -9,21 +10,23 @@ ends by work that is counted, not by a clock.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from planner.schema.fleet import FleetChoice
 from planner.solver.mip.columns import Columns, Pricer
-from planner.solver.mip.day_plans import can_be_simple, simple_days
+from planner.solver.mip.day_plans import can_be_simple, one_layout_places, simple_days
 from planner.solver.mip.finish import finish
 from planner.solver.mip.large import PENALTY
 from planner.solver.mip.mip import Floats, Model, solve
 from planner.solver.mip.plan import BlockPlan, Plan, day_usage_of
 from planner.solver.mip.prepared import Prepared
+from planner.solver.mip.pricing import price
 from planner.solver.mip.purchases import balance
 from planner.solver.mip.state import State
+from planner.solver.work import Limit
 
 Places = frozenset[tuple[int, int]]
 
@@ -31,6 +34,8 @@ _KEPT = 200
 """Days of a workload among which one is taken: the cheapest at the prices."""
 _NODES, _GAP = 300, 1e-3
 """Of branch and bound, and what is good enough."""
+_DAY_WORK, _DAY_GAP = Limit(0.5), 0.01
+"""The same for a day of work that may wait."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,10 @@ def simple_day(state: State) -> SimpleDay | None:
         return None
     columns = Columns(prepared)
     rents = _rents(prepared)
-    for number in range(len(prepared.blocks)):
-        for plan in simple_days(prepared, number, rents):
+    for number, (work, _) in enumerate(prepared.blocks):
+        waits = prepared.works[work].deferrable is not None
+        days = _waiting_days(state, number, rents) if waits else simple_days(prepared, number, rents)
+        for plan in days:
             if _kept(prepared, plan):
                 columns.add(plan)
     if not all(columns.plans):
@@ -94,6 +101,19 @@ def _rents(prepared: Prepared) -> Floats:
         at = number[line.host, line.site]
         found[at] = min(found[at], float(line.usd_per_gpu_h))
     return found
+
+
+def _waiting_days(state: State, number: int, rents: Floats) -> Iterator[BlockPlan]:
+    """The cheapest day of every layout of a workload that may wait, at the same price in every hour."""
+    prepared, prices = state.prepared, np.zeros(state.prepared.resources)
+    for period in range(prepared.periods):
+        first = prepared.stand_at(period, 0)
+        prices[first : first + len(rents)] = rents
+        prices[prepared.api_at(period)] = 1.0
+    for place in one_layout_places(prepared.works[prepared.blocks[number][0]]):
+        day = price(state, number, prices, _DAY_GAP, _DAY_WORK, allowed=frozenset({place}))
+        if day.plan is not None:
+            yield day.plan
 
 
 def _kept(prepared: Prepared, plan: BlockPlan) -> bool:

@@ -50,8 +50,6 @@ def prove_by_hours(day: SimpleDay, run: Run, seed: int, size: int) -> None:
     """
     until = run.seconds + _PART * run.left_s
     loose = prepare(untied(day.columns.prepared.problem))
-    if any(work.whole_day for work in loose.works):
-        return
     columns = _hours(day, loose)
     if not all(columns.plans):
         return
@@ -73,9 +71,14 @@ def _hours(day: SimpleDay, loose: Prepared) -> Columns:
             for (period, pool, place), count in plans[int(index)].counts.items():
                 if (pool, place) in at:
                     hours[period][period, pool, at[pool, place]] = count
-            if all((pool, place) in at for _, pool, place in plans[int(index)].counts):
-                for period, counts in sorted(hours.items()):
-                    found.add(BlockPlan(block[work, period], counts))
+            if any((pool, place) not in at for _, pool, place in plans[int(index)].counts):
+                continue
+            if loose.works[work].whole_day:
+                whole = {key: count for counts in hours.values() for key, count in counts.items()}
+                found.add(replace(plans[int(index)], number=block[work, 0], counts=whole))
+                continue
+            for period, counts in sorted(hours.items()):
+                found.add(BlockPlan(block[work, period], counts))
     return found
 
 

@@ -42,7 +42,14 @@ class Priced:
 
 
 def price(
-    state: State, number: int, prices: Floats, gap: float, limit: Limit, *, whole: bool = True
+    state: State,
+    number: int,
+    prices: Floats,
+    gap: float,
+    limit: Limit,
+    *,
+    whole: bool = True,
+    allowed: Places | None = None,
 ) -> Priced:
     """Solve one block alone at these prices per resource. An infeasible one has the bound infinity.
 
@@ -53,8 +60,11 @@ def price(
         gap: that is good enough.
         limit: for all of it, but that it takes one solution at least.
         whole: False: only the bound of the linear relaxation, which takes a twentieth of the time.
+        allowed: places (pool, place) that may be used; the bound holds for these.
     """
     pricing = _Pricing(state, number, prices, gap, limit)
+    if allowed is not None:
+        pricing.allowed = allowed
     return pricing.whole() if whole else pricing.relaxed()
 
 

@@ -16,7 +16,7 @@ from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bo
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
 from planner.solver.mip.known_plan import from_known
-from planner.solver.mip.large import WHOLE_SIZE, search_large
+from planner.solver.mip.large import search_large
 from planner.solver.mip.plan import BlockPlan, Plan
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.race import races
@@ -41,6 +41,9 @@ BRIEF_SIZE = 200
 places (504) took 13 s of CPU and found nothing."""
 GOOD_S = 0.6
 """The same of days whose moves suffice."""
+DAY_SIZE = 2000
+"""`Prepared.size` up to which a day that moves have searched is searched whole too: beyond, the root of one
+workload alone takes a minute (121 layouts over 24 hours, 4,320) and no counted work ends it."""
 DAY_WIDTHS = (4, 8)
 """Options of a workload that a day is searched among, one search from the plan of the one before."""
 DAY_NODES = 300
@@ -99,14 +102,14 @@ def solve_mip(
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
                 with suppress(CrewLost):
-                    whole = day is None or prepared.size <= WHOLE_SIZE
+                    whole = day is None or prepared.size <= DAY_SIZE
                     if day is not None:
                         first = day.plan.blocks if start is None else from_known(state, day, start)
-                        move_days(state, crew, run, day, first, 1.0 if good else MOVES_PART)
-                    if day is not None and not good:
-                        if not whole:
+                        ended = move_days(state, crew, run, day, first, 1.0 if good else MOVES_PART)
+                        if not whole and not good:
                             _bounded(prepared, crew, run, day, seed, size)
-                        _widened(state, crew, run, day)
+                        if ended or not good:
+                            _widened(state, crew, run, day)
                     if whole and not good and search_large(state, crew, run, goal) == "infeasible":
                         return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
                 trouble = crew.trouble
