@@ -56,12 +56,14 @@ class DeepSteps:
         many = state.decode_s + (self.full_s - state.decode_s) * tokens / state.chunk
         return np.where(tokens <= state.chunk_mean, few, np.where(tokens < state.chunk, some, many))
 
-    def prompt_scv_ratio(self, traffic: Traffic) -> FloatArray:
-        """Squared coefficient of variation of the time that a prompt takes to compute."""
+    def prompt_moments(self, traffic: Traffic) -> tuple[FloatArray, FloatArray]:
+        """Of the time that a prompt takes to compute, over its mean: central second and third moment."""
         tokens = traffic.computed_tokens[:, None]
         count = tokens * self.weight(traffic.input_tokens[:, None] - tokens / 2.0)
         mean = traffic.input_weight @ count
-        return np.asarray(np.maximum(traffic.input_weight @ (count * count) / (mean * mean) - 1.0, 0.0))
+        apart = count / mean - 1.0
+        squares = apart * apart
+        return traffic.input_weight @ squares, traffic.input_weight @ (squares * apart)
 
 
 def deep_steps(replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolicy) -> DeepSteps:

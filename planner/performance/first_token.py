@@ -13,7 +13,7 @@ from planner.physics import parallelism, speculation
 from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
 
-_TAIL_RATIO = 1.25
+_TAIL_RATIO = 1.2
 """Long waits over those of an exponential tail: prompts wait whole steps, and long ones hold up several.
 
 Fitted to simulated pools; see ``docs/decisions/0032-what-routers-count.md``.
@@ -30,6 +30,10 @@ class PrefillQueue:
     wait_mean_s: FloatArray
     wait_scale_s: FloatArray
     """Mean wait of those who wait."""
+    wait_scv_ratio: FloatArray | float
+    """Squared coefficient of variation of it."""
+    meanwhile_ratio: FloatArray | float
+    """Prompts that come while one is served, over those that come at random times."""
     residual_s: FloatArray
     """What the step in progress still takes at most, where the queue does not count it."""
     alone_s: FloatArray
@@ -118,7 +122,8 @@ def _service(
     of one chunk passes one stage after the other, and the more chunks, the fewer stages wait.
 
     The last chunk has company: prompts that arrived up to then fill up the step. With u the mean work that
-    arrives, in prompts or in rests of the step if these are smaller, a share 1 - exp(-u) is filled.
+    arrives, in prompts or in rests of the step if these are smaller, a share 1 - exp(-u) is filled. Less
+    arrives where a router knows that a prompt is being served (`routing.meanwhile_ratio`).
     """
     shape = state.rows.shape
     context = np.full(shape, traffic.decode_context_tokens)
@@ -131,7 +136,7 @@ def _service(
     rest = chunks * state.chunk - computed
     before_s = np.where(np.isfinite(queue.wait_mean_s), queue.wait_mean_s, 0.0)
     arriving = state.work + work_per_s * (before_s + (chunks - 1.0) * queue.full_s)
-    filled = -np.expm1(-arriving / np.maximum(rest, prompt_mean))
+    filled = -np.expm1(-queue.meanwhile_ratio * arriving / np.maximum(rest, prompt_mean))
     served = (computed + rest * filled) / chunks
     step_s = replicas.mixed_s(state.rows, running, context, served, tokens - computed / 2.0, one)
     service = policy.step_factor_ratio * parallelism.pipeline_prompt_s(step_s / stages, chunks, stages)
@@ -153,9 +158,12 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) 
     alone = np.maximum(1.0 - rate * alone_s, 0.0)
     occupancy = shared_s + alone * (alone_s - shared_s)
     busy = rate * occupancy
-    scv = deep.prompt_scv_ratio(traffic) * np.square(1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0))
+    varies = 1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0)
+    second, third = deep.prompt_moments(traffic)
+    scv = second * varies * varies
     arrivals, slowed = traffic.arrival_scv_ratio, state.slowed_ratio
-    wait = routing.pool_wait(*traffic.router, busy, occupancy, arrivals, scv, slowed)
+    third = 1.0 + 3.0 * scv + third * varies**3
+    wait = routing.pool_wait(*traffic.router, busy, occupancy, arrivals, scv, slowed, third)
     mixed_time = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
     residual = (1.0 - mixed_time) * state.decode_s + np.maximum(mixed_time - busy, 0.0) * state.mixed_s
     return PrefillQueue(
@@ -163,6 +171,8 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) 
         wait_probability_fraction=wait.probability_fraction,
         wait_mean_s=wait.mean_s,
         wait_scale_s=(1.0 + (_TAIL_RATIO - 1.0) * wait.random_ratio) * wait.scale_s,
+        wait_scv_ratio=wait.scv_ratio,
+        meanwhile_ratio=routing.meanwhile_ratio(*traffic.router, busy, wait, slowed),
         residual_s=residual,
         alone_s=alone_s,
         full_s=full_s,
@@ -192,13 +202,12 @@ def _statistic(
     probability = PERCENTILE[statistic]
     if metric == "ttft":
         fixed = fixed + probability * residual
-        return waiting.quantile_s(
-            probability, weight, fixed, queue.wait_probability_fraction, extra * queue.wait_scale_s
-        )
+        waits, scale, varies = queue.wait_probability_fraction, queue.wait_scale_s, queue.wait_scv_ratio
+        return waiting.quantile_s(probability, weight, fixed, waits, extra * scale, varies)
     variance = weight @ (fixed - weight @ fixed) ** 2 + residual**2 / 12.0
     finite_wait = np.where(np.isfinite(wait_mean), wait_mean, 0.0)
     scale = np.where(np.isfinite(wait_mean), extra * queue.wait_scale_s, 0.0)
-    variance = variance + finite_wait * (2.0 * scale - finite_wait)
+    variance = variance + finite_wait * ((1.0 + np.maximum(queue.wait_scv_ratio, 1.0)) * scale - finite_wait)
     return end_to_end(state, traffic, probability, ttft_mean, variance)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from planner.schema.traffic import Traffic
 
 ALMOST_ALL = 0.999
 """Of the rate at which every step is full; at that rate the queue has no end."""
-MEAN_TAIL = 1.0
+MEAN_TAIL = 0.0
+"""Prompts whose times have the mean and the higher moments of those of all; see `lengths.levels_around`."""
 _PASSES = 6
 
 
@@ -81,9 +82,63 @@ class PromptQueue:
     wait_mean_s: FloatArray
     wait_scale_s: FloatArray
     """Mean wait of those who wait."""
-    further_s: FloatArray
-    """Mean of what a shared step makes all of them wait beyond that; spread evenly up to twice as much."""
-    arriving_rps: FloatArray
+    wait_scv_ratio: FloatArray
+    """Squared coefficient of variation of it."""
+    found_s: FloatArray
+    """Mean wait of those who wait for prompts that are served one by one …"""
+    shared_s: FloatArray
+    """… and for the rest of a shared step and what it has gathered; spread evenly up to twice as much."""
+    meanwhile_rps: FloatArray
+    """Prompts that come to a worker while it is busy."""
+
+    @property
+    def further_s(self) -> FloatArray:
+        """What shared steps add to the mean wait."""
+        return self.wait_probability_fraction * np.maximum(self.shared_s - self.found_s, 0.0)
+
+    def scale_s(self, rare: float) -> tuple[FloatArray, FloatArray]:
+        """Mean and variation of an exponential wait as long as the longer of both where ``rare`` wait longer.
+
+        Equation: evenly spread up to b, a share m waits longer than b (1 - rare/m) in ``rare`` cases; so does
+        an exponential wait of scale b (1 - rare/m) / log(m/rare), kept to the mean, b/2.
+        """
+        over = np.maximum(self.wait_probability_fraction / rare, 1.0 + 1e-6)
+        shared_s = self.shared_s * np.minimum(2.0 * (1.0 - 1.0 / over) / np.log(over), 1.0)
+        scale_s = self.wait_scale_s + np.maximum(shared_s - self.found_s, 0.0)
+        alike = np.minimum(self.found_s / np.maximum(scale_s, 1e-12), 1.0)
+        return scale_s, 1.0 + np.maximum(self.wait_scv_ratio - 1.0, 0.0) * alike
+
+
+@dataclass(frozen=True, eq=False)
+class _Services:
+    """Moments of what a prompt takes of its server, as polynomials in the share of time without prompts.
+
+    A prompt takes its share of full steps, and what its own steps take more where it finds the server idle.
+    """
+
+    first_s: tuple[FloatArray, ...]
+    second_s2: tuple[FloatArray, ...]
+    third_s3: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, times: PromptTimes) -> _Services:
+        """Of some prompts."""
+        shared, more, mean = times.shared_s, times.alone_s - times.shared_s, times.mean
+        squares, both, apart = shared * shared, shared * more, more * more
+        return cls(
+            (mean(shared), mean(more)),
+            (mean(squares), 2.0 * mean(both), mean(apart)),
+            (mean(squares * shared), 3.0 * mean(shared * both), 3.0 * mean(both * more), mean(apart * more)),
+        )
+
+    def at(self, idle_fraction: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean, squared coefficient of variation, and third moment over the mean's third power."""
+        mean_s, second_s2, third_s3 = (
+            reduce(lambda higher, part: higher * idle_fraction + part, reversed(parts))
+            for parts in (self.first_s, self.second_s2, self.third_s3)
+        )
+        square_s2 = mean_s * mean_s
+        return mean_s, np.maximum(second_s2 / square_s2 - 1.0, 0.0), third_s3 / (square_s2 * mean_s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,26 +220,24 @@ class ChosenWorkers:
 
     def queue(self, rate_rps: FloatArray) -> PromptQueue:
         """The queue at a rate of the worker."""
-        times, light = self.times(MEAN_TAIL), self._light
         arriving = rate_rps / self.servers
-        idle = np.maximum(1.0 - arriving * self._alone_s, 0.0)
-        service = times.shared_s + idle * (times.alone_s - times.shared_s)
-        mean = times.mean(service)
-        scv = np.maximum(times.mean(service * service) / (mean * mean) - 1.0, 0.0)
+        mean, scv, third = self._services.at(np.maximum(1.0 - arriving * self._alone_s, 0.0))
         busy = arriving * mean
-        waits, wait = self._wait(busy, mean, scv)
-        steps = self._steps(light, arriving)
+        waits, wait, varies = self._wait(busy, mean, scv, third)
+        steps = self._steps(self._light, arriving)
         stepping = np.maximum(steps.time_fraction, np.minimum(busy, 1.0))
-        rest_s = stepping * steps.met_s / 2.0
+        waits = np.maximum(np.maximum(waits, self._met(stepping, scv)), 1e-12)
         # Work found: that of a queue of single prompts, or of a shared step: its rest and its arrivals.
-        finite = np.where(np.isfinite(wait), wait, 0.0)
-        further_s = np.maximum(rest_s * (1.0 + steps.growth) - finite, 0.0)
-        until_s = rest_s + np.maximum(finite - times.more_s, 0.0)
-        company_s = times.mean(
-            self._company_s(arriving, times, until_s) - self._company_s(arriving, times, 0.0)
-        )
-        waits, wait = np.maximum(waits, stepping), wait + company_s
-        return PromptQueue(busy, mean, waits, wait, wait / waits, further_s, arriving)
+        found_s = np.where(np.isfinite(wait), wait, 0.0) / waits
+        rest_s, coming = steps.met_s / (1.0 + self._sharing), self._sharing * arriving
+        ahead = np.maximum(coming * rest_s - self._fewer_before, 0.0)
+        shared_s = rest_s + ahead * steps.growth / np.maximum(arriving, 1e-12)
+        times = self.times(MEAN_TAIL)
+        until_s = rest_s + np.maximum(found_s - times.more_s, 0.0)
+        company_s = times.mean(self._company_s(coming, times, until_s) - self._company_s(coming, times, 0.0))
+        wait = wait + waits * company_s
+        meanwhile = arriving * waits / stepping
+        return PromptQueue(busy, mean, waits, wait, wait / waits, varies, found_s, shared_s, meanwhile)
 
     def first_token_s(
         self, rate_rps: FloatArray, queue: PromptQueue, statistic: str, room: Room | None
@@ -196,17 +249,16 @@ class ChosenWorkers:
         """
         tail = tail_of(statistic)
         times, extra = self.times(tail), self.extra_ratio
-        own = times.own_s + self._company_s(queue.arriving_rps, times, 0.0)
-        further = 2.0 * PERCENTILE.get(statistic, 0.5) * queue.further_s
-        fixed = extra * (self.overhead_s + own + further)
+        own = times.own_s + self._company_s(queue.meanwhile_rps, times, 0.0)
+        fixed = extra * (self.overhead_s + own)
         if room is not None:
             sent = self.links.times_s(times.tokens, rate_rps)
             fixed = fixed + np.maximum(sent, room.kv_transfer_s[tail][:, None]) + room.start_s[statistic]
         if statistic not in PERCENTILE:
-            return times.mean(fixed) + extra * queue.wait_mean_s
-        probability, scale = PERCENTILE[statistic], extra * queue.wait_scale_s
-        waits = queue.wait_probability_fraction
-        found = waiting.quantile_s(probability, times.weight, fixed, waits, scale)
+            return times.mean(fixed) + extra * (queue.wait_mean_s + queue.further_s)
+        probability, waits = PERCENTILE[statistic], queue.wait_probability_fraction
+        scale, varies = queue.scale_s(1.0 - probability)
+        found = waiting.quantile_s(probability, times.weight, fixed, waits, extra * scale, varies)
         if self.percentiles is None:
             return found
         return np.asarray(self.percentiles.factor(f"ttft_{statistic}", self.rows) * found)
@@ -221,16 +273,45 @@ class ChosenWorkers:
         return np.where(np.isfinite(handed_s), held, np.inf)
 
     def _wait(
-        self, busy: FloatArray, service_s: FloatArray, scv_ratio: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Share of prompts that wait for others, and the mean wait."""
-        waits, wait_s, policy = np.empty_like(busy), np.empty_like(busy), self.traffic.routing.policy
+        self, busy: FloatArray, service_s: FloatArray, scv_ratio: FloatArray, third_ratio: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Share of prompts that wait for others, the mean wait, and how that of those who wait varies."""
+        waits, wait_s, varies = (np.empty_like(busy) for _ in range(3))
+        policy = self.traffic.routing.policy
         arrivals = self.traffic.arrival_scv_ratio
         for replicas, mine in self._by_pool:
-            given = busy[mine], service_s[mine], arrivals, scv_ratio[mine]
+            given = busy[mine], service_s[mine], arrivals, scv_ratio[mine], None, third_ratio[mine]
             found = routing.pool_wait(policy, replicas, *given)
             waits[mine], wait_s[mine] = found.probability_fraction, found.mean_s
-        return waits, wait_s
+            varies[mine] = found.scv_ratio
+        return waits, wait_s, varies
+
+    def _met(self, stepping_fraction: FloatArray, scv_ratio: FloatArray) -> FloatArray:
+        """Share of prompts that meet steps wherever the router may send them."""
+        found, policy = np.empty_like(stepping_fraction), self.traffic.routing.policy
+        arrivals = self.traffic.arrival_scv_ratio
+        for replicas, mine in self._by_pool:
+            given = stepping_fraction[mine], arrivals, scv_ratio[mine]
+            found[mine] = routing.busy_fraction(policy, replicas, *given)
+        return found
+
+    @cached_property
+    def _sharing(self) -> FloatArray | float:
+        """Workers that take from the queue in which a prompt waits."""
+        shared = self.traffic.routing.policy == "shared-queue"
+        return np.minimum(self.pools, routing.MOST_SERVERS) if shared else 1.0
+
+    @cached_property
+    def _fewer_before(self) -> FloatArray | float:
+        """Prompts that even gaps keep from coming just before another: (1 - c^2)/2 (renewal theory)."""
+        shared = self.traffic.routing.policy == "shared-queue"
+        gaps = self.traffic.arrival_scv_ratio if shared else self._arrivals_scv_ratio
+        return np.maximum(1.0 - gaps, 0.0) / 2.0
+
+    @cached_property
+    def _services(self) -> _Services:
+        """Of a mean prompt."""
+        return _Services.of(self.times(MEAN_TAIL))
 
     @cached_property
     def _by_pool(self) -> list[tuple[int, IntArray]]:
@@ -248,8 +329,7 @@ class ChosenWorkers:
     @cached_property
     def _alone_s(self) -> FloatArray:
         """A mean prompt alone."""
-        times = self.times(MEAN_TAIL)
-        return times.mean(times.alone_s)
+        return np.asarray(sum(self._services.first_s))
 
     @cached_property
     def _light(self) -> _LightSteps:

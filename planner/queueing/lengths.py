@@ -33,11 +33,13 @@ BIN_EDGES = (
     0.98,
     0.99,
     0.995,
+    0.999,
     1.0,
 )
 """Probability bins: fine in the tail, where the limits bind."""
 _POINTS_PER_BIN = 8
 _MEAN_LEVELS = (0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
+_MOMENT_LEVELS = (0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.995, 0.999, 1.0)
 _MEDIAN_LEVELS = (0.2, 0.38, 0.46, 0.54, 0.62, 0.8, 1.0)
 
 
@@ -205,8 +207,10 @@ def levels_around(tail_fraction: float) -> tuple[float, ...]:
     """Bins for a quantile whose upper tail is given: a narrow one around it, coarse ones elsewhere.
 
     A quantile of a sum is then not decided by which side of a bin edge it falls on. A tail of 1 stands for
-    the mean: bins that get finer upward.
+    the mean: bins that get finer upward; a tail of 0 for higher moments: finer up to the end.
     """
+    if tail_fraction <= 0.0:
+        return _MOMENT_LEVELS
     if tail_fraction >= 1.0:
         return _MEAN_LEVELS
     if tail_fraction > 0.4:

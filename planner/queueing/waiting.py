@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _ROUNDING = 1e-12
+_STEPS = 3
+"""Of Newton: within 2e-4 of the quantile."""
 
 
 def peakedness_ratio(arrival_scv_ratio: float) -> float:
@@ -103,18 +105,43 @@ def wait_probability_fraction(
     return np.clip(rho + (arrival_scv_ratio - 1.0) * rho * (1.0 - rho) * factor, 0.0, 1.0)
 
 
+def delay_scv_ratio(
+    utilization_fraction: FloatArray, service_scv_ratio: FloatArray, service_third_ratio: FloatArray
+) -> FloatArray:
+    """Squared coefficient of variation of the wait of those who wait: above 1 where a few are served long.
+
+    Equation: 2 rho - 1 + 4 (1 - rho) E[S^3] E[S] / (3 E[S^2]^2), exact for M/G/1 (Takacs 1962); 1 in M/M/1.
+    Source: Whitt, The queueing network analyzer, Bell System Technical Journal 62, 1983, section 5.1, which
+        uses it for GI/G/1 as well: long waits are made by long services, whatever the gaps.
+
+    Args:
+        utilization_fraction: rho.
+        service_scv_ratio: of service times.
+        service_third_ratio: E[S^3] / E[S]^3.
+    """
+    rho = np.minimum(utilization_fraction, 1.0)
+    second = 1.0 + service_scv_ratio
+    rest = 4.0 * service_third_ratio / (3.0 * second * second)
+    return np.asarray(2.0 * rho - 1.0 + (1.0 - rho) * rest)
+
+
 def quantile_s(
     probability: float,
     weight_fraction: FloatArray,
     fixed_s: FloatArray,
     wait_probability_fraction: FloatArray,
     wait_scale_s: FloatArray,
+    wait_scv_ratio: FloatArray | float = 1.0,
 ) -> FloatArray:
-    """The ``probability`` quantile of fixed_j + W, W being 0 with probability 1 - p and else exponential.
+    """The ``probability`` quantile of fixed_j + W, W being 0 with probability 1 - p, else hyperexponential.
 
-    Equation: with the atoms sorted, P(T > t) = B_k + p A_k exp(-(t - f_k)/s) between f_k and f_(k+1), where
-    B_k is the weight above k and A_k = sum_(j <= k) w_j exp(-(f_k - f_j)/s); solved for t in each interval,
-    and the first solution that lies before the next atom holds.
+    Equation: given W > 0 it is exponential, of mean s_1 = s/(2 q) with probability q and else of
+    s_2 = s/(2 (1 - q)), q = (1 + sqrt((c^2 - 1)/(c^2 + 1)))/2: together mean s and variation c^2. With the
+    atoms sorted, P(T > t) = B_k + p sum_i q_i A_ki exp(-(t - f_k)/s_i) between f_k and f_(k+1), where B_k is
+    the weight above k and A_ki = sum_(j <= k) w_j exp(-(f_k - f_j)/s_i). It falls, so the first interval that
+    ends at or below 1 - probability holds the quantile; there, Newton's steps on the logarithm, which is
+    convex, come to it from below, from where the longer part alone would have it.
+    Source: hyperexponential of balanced means, Whitt, The queueing network analyzer, 1983, section 5.1.
 
     Args:
         probability: of the quantile, in (0, 1).
@@ -122,28 +149,65 @@ def quantile_s(
         fixed_s: the part of each atom that does not wait, shape (atoms, rows).
         wait_probability_fraction: p, shape (rows,).
         wait_scale_s: s, the mean of W given W > 0, shape (rows,); the quantile is infinite where it is.
+        wait_scv_ratio: c^2; below 1 it counts as 1, an exponential wait, which is on the safe side.
 
     Returns:
         Seconds, shape (rows,).
 
-    Assumes: an exponential tail of the wait (exact for M/M/1, asymptotically right for M/G/1 with
-        light-tailed service).
+    Assumes: service times of up to a lognormal's tail. For M/G/1 with lognormal service whose P99 is 3 to 13
+        times the median it lies within 5 % (from P90 to P99, rho 0.3 to 0.8), up to 17 % above for the 3.
     """
-    order = np.argsort(fixed_s, axis=0, kind="stable")
-    fixed = np.take_along_axis(fixed_s, order, axis=0)
-    weight = (weight_fraction / weight_fraction.sum())[order]
+    weight, fixed = _rising(weight_fraction / weight_fraction.sum(), fixed_s)
     finite = np.isfinite(wait_scale_s)
     scale = np.where(finite, np.maximum(wait_scale_s, 1e-12), 1e-12)
-    found = np.full(scale.shape, np.nan)
-    above, gathered = np.ones_like(scale), np.zeros_like(scale)
-    for index, (own, at_s) in enumerate(zip(weight, fixed, strict=True)):
-        since_s = at_s - fixed[index - 1] if index else np.zeros_like(scale)
-        gathered = gathered * np.exp(-since_s / scale) + own
-        above = above - own
-        left = 1.0 - probability - above
-        odds = wait_probability_fraction * gathered / np.maximum(left, 1e-300)
-        later = at_s + scale * np.log(np.maximum(odds, 1.0))
-        next_s = fixed[index + 1] if index + 1 < len(fixed) else np.inf
-        here = np.isnan(found) & (left > -_ROUNDING) & (later <= next_s)
-        found = np.where(here, later, found)
-    return np.where(finite, np.where(np.isnan(found), fixed[-1], found), np.inf)
+    share, scales = _parts(scale, wait_scv_ratio)
+    share = share * wait_probability_fraction
+    decay = np.exp((fixed[:-1] - fixed[1:])[:, None] / scales)
+    gathered, passed = np.empty((len(fixed), *scales.shape)), np.empty_like(decay)
+    gathered[0] = weight[0]
+    for index in range(len(fixed) - 1):
+        np.multiply(gathered[index], decay[index], out=passed[index])
+        np.add(passed[index], weight[index + 1], out=gathered[index + 1])
+    above, rare = 1.0 - np.cumsum(weight, axis=0), 1.0 - probability
+    later = above[:-1] + _sum(share * passed)
+    at, rows = (later > rare + _ROUNDING).sum(axis=0), np.arange(scale.size)
+    left = rare - (above[at, rows] if above.shape[1] > 1 else above[at, 0])
+    found_s = _solved_s(share * gathered[at, :, rows].T, scales, np.maximum(left, _ROUNDING))
+    return np.where(finite, fixed[at, rows] + found_s, np.inf)
+
+
+def _rising(weight_fraction: FloatArray, fixed_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Atoms sorted by what they take; weights are of shape (atoms, 1) where all rows have one order."""
+    if (fixed_s[1:] >= fixed_s[:-1]).all():
+        return weight_fraction[:, None], fixed_s
+    order = np.argsort(fixed_s, axis=0, kind="stable")
+    return weight_fraction[order], np.take_along_axis(fixed_s, order, axis=0)
+
+
+def _parts(scale_s: FloatArray, scv_ratio: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+    """Shares and scales of the exponential parts, shape (parts, rows): one where no row needs two."""
+    if np.all(np.asarray(scv_ratio) <= 1.0):
+        return np.ones((1, scale_s.size)), scale_s[None]
+    more = np.maximum(scv_ratio, 1.0)
+    often = (1.0 + np.sqrt((more - 1.0) / (more + 1.0))) / 2.0
+    share = np.stack(np.broadcast_arrays(often, 1.0 - often, scale_s)[:2])
+    return share, scale_s / (2.0 * share)
+
+
+def _sum(parts: FloatArray) -> FloatArray:
+    """Over the parts, the last axis but one."""
+    return parts[..., 0, :] if parts.shape[-2] == 1 else parts[..., 0, :] + parts[..., 1, :]
+
+
+def _solved_s(terms: FloatArray, scales_s: FloatArray, left_fraction: FloatArray) -> FloatArray:
+    """Where the sum of the exponential parts falls to what is left; 0 where it lies below."""
+    alone_s = scales_s * np.log(np.maximum(terms / left_fraction, 1.0))
+    found_s = alone_s.max(axis=0)
+    if len(terms) == 1:
+        return np.asarray(found_s)
+    for _ in range(_STEPS):
+        parts = terms * np.exp(-found_s / scales_s)
+        total = np.maximum(_sum(parts), 1e-300)
+        step_s = np.log(total / left_fraction) * total / np.maximum(_sum(parts / scales_s), 1e-300)
+        found_s = found_s + np.maximum(step_s, 0.0)
+    return np.asarray(found_s)

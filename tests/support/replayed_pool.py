@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.performance.kv_transfer import KvTransfer
 from planner.performance.open_load import measure
+from planner.performance.prefill_worker import PrefillWorkers
 from planner.performance.traffic import known
 from planner.queueing.lengths import quantiles_from_percentiles
 from planner.replay.arrivals import RateProfile, arrivals_s
@@ -19,6 +21,7 @@ from planner.replay.step_times import step_times
 from planner.replay.worker import Worker
 from planner.schema.lengths import LengthSide
 from planner.schema.routing import Routing
+from planner.steptime.build import build_specs
 from tests import load_samples as samples
 
 BATCH = 1024
@@ -30,7 +33,7 @@ class Case:
     """A configuration and the lengths that it serves; step times are those of the formulas."""
 
     def __init__(self, item, prompt, answer, cached=0.0):
-        self.model, self.chunk = samples.replicas_of([item]), item.batched_tokens
+        self.item, self.model, self.chunk = item, samples.replicas_of([item]), item.batched_tokens
         self.sides, self.cached = (prompt, answer), cached
         self.traffic = samples.traffic_of(prompt, answer, prefix_cache_hit=f"{100 * cached:g} %")
 
@@ -48,6 +51,17 @@ class Case:
             name: float(np.interp(rate_rps, found.rate_rps[rising], found.latency_s[name][rising]))
             for name in names
         }
+
+    def planned_prompts(self, policy, replicas, burstiness, busy, names):
+        """First tokens of prefill workers alone at a share of their largest rate, by name; and that rate."""
+        traffic = replace(self.traffic, routing=Routing(policy, replicas), arrival_scv_ratio=burstiness)
+        link = KvTransfer.of((self.item,), build_specs([self.item]), traffic, 50e12, 0.0)
+        workers = PrefillWorkers(self.model, traffic, samples.MEDIANS, link)
+        rate = busy * workers.most_rps(_ROWS[:1])
+        chosen = workers.taken(_ROWS[:1])
+        queue = chosen.queue(rate)
+        found = {name: chosen.first_token_s(rate, queue, name.split("_")[1], None) for name in names}
+        return {name: float(value[0]) for name, value in found.items()}, float(rate[0])
 
     def replayed(self, policy, replicas, burstiness, rate_rps, names, count=20_000, seed=1):
         """The same of a run."""

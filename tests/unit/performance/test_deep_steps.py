@@ -67,7 +67,7 @@ def test_deeper_prompts_take_longer_steps_and_vary_more():
         traffic = samples.traffic_of(prompt, LONG[1])
         state = steady_state(model, LINE, np.array([4.0]), traffic, samples.MEDIANS)
         found = deep_steps(model, state, traffic, samples.MEDIANS)
-        spread.append(float(found.prompt_scv_ratio(traffic)[0]) - traffic.prefill_scv_ratio)
+        spread.append(float(found.prompt_moments(traffic)[0][0]) - traffic.prefill_scv_ratio)
         steps.append(float(found.step_s(state, found.most_ratio * state.chunk)[0]))
     assert all(more > 0.0 for more in spread)
     assert spread == sorted(spread)

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.queueing import waiting
-from planner.queueing.routing import MOST_SERVERS, pool_wait
+from planner.queueing.routing import (
+    MOST_SERVERS,
+    busy_fraction,
+    erlang_c_fraction,
+    meanwhile_ratio,
+    pool_wait,
+)
 
 POLICIES = ("random", "cache-aware", "round-robin", "power-of-two", "least-loaded", "shared-queue")
 SIZES = (1, 2, 3, 4, 6, 8, 16, 32, 64, 1000)
@@ -89,3 +95,85 @@ def test_a_full_pool_has_no_end_of_its_queue(policy, replicas):
         found = wait(policy, replicas, busy)
         assert np.isinf(found.mean_s).all()
         assert not np.isnan(found.probability_fraction).any()
+
+
+def simulated_wait(replicas, both, busy, count, seed=1):
+    """Mean wait over service of exponential prompts that join the shortest queue, of all or of two."""
+    draws = np.random.default_rng(seed).random((count, 3)).tolist()
+    number, total, area, time = [0] * replicas, 0, 0.0, 0.0
+    arriving = replicas * busy
+    for event, one, other in draws:
+        rate = arriving + replicas
+        area, time, place = area + total / rate, time + 1.0 / rate, event * rate - arriving
+        first = int(one * replicas)
+        if place < 0.0:
+            # The first of equals, from a place at random on.
+            others = [1 + int(other * (replicas - 1))] if both else range(1, replicas)
+            asked = [first, *((first + more) % replicas for more in others)]
+            number[min(asked, key=number.__getitem__)] += 1
+            total += 1
+        elif number[int(place)]:
+            number[int(place)] -= 1
+            total -= 1
+    return area / time / arriving - 1.0
+
+
+@pytest.mark.parametrize(
+    ("policy", "replicas", "busy", "above"),
+    [
+        ("least-loaded", 2, 0.7, 0.1),
+        ("least-loaded", 8, 0.8, 0.18),
+        ("power-of-two", 4, 0.7, 0.1),
+        ("power-of-two", 16, 0.8, 0.1),
+    ],
+)
+def test_prompts_alone_take_hardly_longer_than_simulated_and_never_less(policy, replicas, busy, above):
+    seen = 1.0 + simulated_wait(replicas, policy == "power-of-two", busy, 300_000)
+    planned = 1.0 + wait(policy, replicas, busy, None).mean_s[0]
+    assert 0.99 * seen <= planned <= (1.0 + above) * seen
+
+
+@given(BUSY, st.floats(0.2, 4.0))
+def test_two_choices_of_two_are_the_shorter_of_two(busy, arrivals):
+    one, other = (wait(policy, 2, busy, None, arrivals) for policy in ("power-of-two", "least-loaded"))
+    assert one.mean_s == pytest.approx(other.mean_s)
+    assert one.probability_fraction == pytest.approx(other.probability_fraction)
+
+
+@given(BUSY)
+def test_both_of_two_choices_in_a_large_pool_are_busy_as_if_apart(busy):
+    found = busy_fraction("power-of-two", 1000, np.array([busy]), 1.0, np.ones(1))
+    assert found == pytest.approx([busy * busy], rel=2.0 / MOST_SERVERS)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(BUSY, st.floats(1.0, 4.0), st.floats(0.0, 4.0))
+def test_the_larger_a_pool_the_fewer_find_no_idle_replica(policy, busy, arrivals, service):
+    found = [busy_fraction(policy, n, np.array([busy]), arrivals, np.array([service]))[0] for n in SIZES]
+    one = waiting.wait_probability_fraction(np.array([busy]), arrivals, np.array([service]))[0]
+    assert found[0] == pytest.approx(one)
+    assert all(after <= before * (1.0 + 1e-9) for before, after in pairwise(found))
+
+
+def test_a_shared_queue_is_found_as_erlang_has_it():
+    busy = np.linspace(0.05, 0.95, 10)
+    for policy in ("shared-queue", "least-loaded"):
+        found = busy_fraction(policy, 5, busy, 1.0, np.ones(10))
+        assert found == pytest.approx(erlang_c_fraction(busy, 5))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(BUSY, SLOWED, st.sampled_from(SIZES), st.floats(0.5, 4.0))
+def test_who_knows_what_a_replica_does_sends_it_less_meanwhile(policy, busy, slowed, replicas, arrivals):
+    found = wait(policy, replicas, busy, slowed, arrivals)
+    ratio = meanwhile_ratio(policy, replicas, np.array([busy]), found, np.array([slowed]))
+    if replicas == 1 or policy in ("random", "cache-aware", "round-robin"):
+        assert ratio == 1.0
+    else:
+        assert 0.0 <= ratio[0] <= 1.0
+
+
+def test_from_a_shared_queue_little_comes_to_a_replica_that_hardly_ends_a_step():
+    busy, idle = np.array([0.5]), wait("shared-queue", 64, 0.5, 0.1)
+    assert meanwhile_ratio("shared-queue", 64, busy, idle, np.array([0.1])) == pytest.approx([0.1 / 0.55])
+    assert meanwhile_ratio("shared-queue", 64, busy, idle, np.ones(1)) == pytest.approx([1.0])

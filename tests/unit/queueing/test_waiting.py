@@ -87,6 +87,48 @@ def test_an_infinite_wait_has_infinite_quantiles():
     assert found.tolist() == [float("inf")]
 
 
+def test_who_waits_in_m_m_1_and_m_d_1_waits_as_known():
+    # The third moment of an exponential time is 6, that of a constant 1.
+    assert waiting.delay_scv_ratio(one(0.7), one(1.0), one(6.0)) == pytest.approx([1.0])
+    assert waiting.delay_scv_ratio(one(0.4), one(0.0), one(1.0)) == pytest.approx([-0.2 + 0.6 * 4 / 3])
+
+
+@pytest.mark.parametrize("varies", [1.0, 1.5, 5.0])
+@pytest.mark.parametrize("probability", [0.5, 0.9, 0.99])
+def test_a_wait_that_varies_more_is_exceeded_as_two_exponential_ones_are(varies, probability):
+    generator = np.random.default_rng(7)
+    weights, fixed = generator.dirichlet(np.ones(4)), generator.exponential(1.0, (4, 300))
+    waits, scale = generator.uniform(0.0, 1.0, 300), generator.exponential(1.0, 300)
+    found = waiting.quantile_s(probability, weights, fixed, waits, scale, np.full(300, varies))
+    often = (1.0 + sqrt((varies - 1.0) / (varies + 1.0))) / 2.0
+    assert 0.5 / often + 0.5 / (1.0 - often) == pytest.approx(1.0 + varies)
+    # Just above it no more than 1 - p take longer, just below no less.
+    for factor, holds in ((1.001, np.less_equal), (0.999, np.greater_equal)):
+        over = np.zeros(300)
+        for part in (often, 1.0 - often):
+            own = scale / (2.0 * part)
+            over += part * exceedance_fraction(factor * found, weights, fixed, waits, own)
+        assert holds(over, 1.0 - probability + np.where(factor > 1.0, 1e-9, -1e-9)).all()
+
+
+@pytest.mark.parametrize(("ratio", "busy"), [(6.0, 0.5), (9.0, 0.3), (9.0, 0.8)])
+def test_long_waits_behind_lognormal_services(ratio, busy):
+    """An exponential wait of the same mean is up to a third shorter at P99."""
+    generator, count = np.random.default_rng(3), 600_000
+    sigma = log(ratio) / NormalDist().inv_cdf(0.99)
+    service = np.exp(sigma * np.clip(generator.standard_normal(count), -4.0, 4.0))
+    service /= service.mean()
+    walk = np.concatenate(([0.0], np.cumsum(service - generator.exponential(1.0 / busy, count))))
+    waits = walk - np.minimum.accumulate(walk)
+    scv, third = one(service.var()), one((service**3).mean())
+    scale = waiting.mean_wait_s(one(busy), one(1.0), 1.0, scv) / busy
+    varies = waiting.delay_scv_ratio(one(busy), scv, third)
+    given = (0.99, one(1.0), np.zeros((1, 1)), one(busy), scale)
+    seen = np.quantile(waits, 0.99)
+    assert waiting.quantile_s(*given, varies) == pytest.approx([seen], rel=0.1)
+    assert waiting.quantile_s(*given)[0] < waiting.quantile_s(*given, varies)[0]
+
+
 @pytest.mark.parametrize("peakedness", [0.05, 1.0, 5.0])
 @pytest.mark.parametrize("cap", [1.0, 16.0, 1024.0])
 def test_cap_and_mean_number_are_each_other_s_inverse(cap, peakedness):
