@@ -9,6 +9,7 @@ Assumes: what attention adds to a step grows linearly with the context.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class DeepSteps:
     """At the mean context."""
     growth: FloatArray
     """Of what a chunk adds to a step, with each token of its context."""
+    traffic: Traffic
+    """The prompts."""
 
     @property
     def most_ratio(self) -> FloatArray:
@@ -56,14 +59,15 @@ class DeepSteps:
         many = state.decode_s + (self.full_s - state.decode_s) * tokens / state.chunk
         return np.where(tokens <= state.chunk_mean, few, np.where(tokens < state.chunk, some, many))
 
-    def prompt_moments(self, traffic: Traffic) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def prompt_moments(self) -> tuple[FloatArray, FloatArray]:
         """Of the time that a prompt takes to compute, over its mean: central second and third moment."""
-        tokens = traffic.computed_tokens[:, None]
-        count = tokens * self.weight(traffic.input_tokens[:, None] - tokens / 2.0)
-        mean = traffic.input_weight @ count
-        apart = count / mean - 1.0
-        squares = apart * apart
-        return traffic.input_weight @ squares, traffic.input_weight @ (squares * apart)
+        share, tokens = self.traffic.input_weight, self.traffic.computed_tokens[:, None]
+        count = tokens * self.weight(self.traffic.input_tokens[:, None] - tokens / 2.0)
+        squares, mean = count * count, share @ count
+        second = share @ squares / (mean * mean)
+        third = share @ (squares * count) / (mean * mean * mean)
+        return np.maximum(second - 1.0, 0.0), third - 3.0 * second + 2.0
 
 
 def deep_steps(replicas: Replicas, state: State, traffic: Traffic, policy: LoadPolicy) -> DeepSteps:
@@ -80,7 +84,7 @@ def deep_steps(replicas: Replicas, state: State, traffic: Traffic, policy: LoadP
         np.maximum(state.chunk / max(traffic.prefill_mean_tokens, 1.0), 1.0),
     )
     added = np.maximum((full_s - state.decode_s) * max(most - mean, 1e-9), 1e-12)
-    return DeepSteps(mean, most, full_s, np.maximum(most_s - full_s, 0.0) / added)
+    return DeepSteps(mean, most, full_s, np.maximum(most_s - full_s, 0.0) / added, traffic)
 
 
 @dataclass(frozen=True, eq=False)

@@ -159,7 +159,7 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) 
     occupancy = shared_s + alone * (alone_s - shared_s)
     busy = rate * occupancy
     varies = 1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0)
-    second, third = deep.prompt_moments(traffic)
+    second, third = deep.prompt_moments
     scv = second * varies * varies
     arrivals, slowed = traffic.arrival_scv_ratio, state.slowed_ratio
     third = 1.0 + 3.0 * scv + third * varies**3
@@ -233,4 +233,5 @@ def _answer_variance_s2(state: State, traffic: Traffic, answer_tokens: float) ->
     """Variance of the time between the first token and the last."""
     steps = answer_tokens / state.tokens
     number = speculation.answer_steps_variance(answer_tokens, state.tokens, state.tokens_variance)
-    return np.asarray(steps * steps * gap_variance_s2(state, traffic, steps) + number * state.step_s**2)
+    gap_s2 = gap_variance_s2(state, traffic, steps, traffic.prefill_scv_ratio)
+    return np.asarray(steps * steps * gap_s2 + number * state.step_s**2)

@@ -174,25 +174,32 @@ def _per_token(
 ) -> FloatArray:
     """A quantile of the mean gap of a request: short answers scatter most.
 
+    A router that compares loads sends less to a replica whose answers prompts delay: the variance that they
+    make is taken half of the way to what it leaves of their queues (`routing.seen_ratio`).
     With drafts the number of steps varies too: independent of the gaps, so its part is added in quadrature.
     """
     weight, answer = lengths.distinct_atoms(
         *lengths.coarse_atoms(traffic.output_weight, traffic.output_tokens, _ANSWERS)
     )
-    variance = np.stack([gap_variance_s2(state, traffic, tokens / state.tokens) for tokens in answer])
-    common_s = _heavier_s(state, batch_sequences, policy, 0.84) - _heavier_s(
-        state, batch_sequences, policy, 0.5
+    varied = deep.prompt_moments[0]
+    seen = (1.0 + routing.seen_ratio(*traffic.router, state.slowed_ratio)) / 2.0
+    variance = np.stack(
+        [seen * gap_variance_s2(state, traffic, tokens / state.tokens, varied) for tokens in answer]
     )
+    usual_s, common_s, most_s = (
+        _heavier_s(state, batch_sequences, policy, rank) for rank in (0.5, 0.84, max(probability, 0.84))
+    )
+    common_s, most_s = common_s - usual_s, most_s - usual_s
     start = traffic.output_mean_tokens / np.maximum(answer, 1.0) - 1.0
     excess = np.maximum(state.step_s - state.decode_s + start[:, None] * state.extra_s, 0.0)
     common = (common_s * state.step_s / state.decode_s) ** 2
     value = mixtures.lognormal_quantile(probability, weight, excess, np.sqrt(variance + common))
-    slowest_s = np.maximum(deep.full_s, state.step_s)
-    gap_s = np.minimum(state.decode_s + value, slowest_s + common_s)
+    slowest_s = np.maximum(deep.full_s, state.step_s) + most_s
+    gap_s = np.minimum(state.decode_s + value, slowest_s)
     above_s = np.maximum(gap_s - state.step_s, 0.0)
     gap_s = gap_s + np.hypot(above_s, _number_s(state, weight, answer, probability)) - above_s
     # A step emits one token at least.
-    return np.asarray(np.minimum(gap_s / state.tokens, slowest_s + common_s))
+    return np.asarray(np.minimum(gap_s / state.tokens, slowest_s))
 
 
 def _number_s(state: State, weight: FloatArray, answer_tokens: FloatArray, probability: float) -> FloatArray:
@@ -202,7 +209,9 @@ def _number_s(state: State, weight: FloatArray, answer_tokens: FloatArray, proba
     return np.asarray(max(lengths.normal_score(probability), 0.0) * state.step_s * spread)
 
 
-def gap_variance_s2(state: State, traffic: Traffic, answer_steps: FloatArray | float) -> FloatArray:
+def gap_variance_s2(
+    state: State, traffic: Traffic, answer_steps: FloatArray | float, prompt_scv_ratio: FloatArray | float
+) -> FloatArray:
     """Variance of the mean gap of a request whose answer takes n steps, from the prompts it meets.
 
     Equation: an M/G/1 queue of load r with jobs of mean s = r / lambda goes first. To get x = n T_d
@@ -213,7 +222,7 @@ def gap_variance_s2(state: State, traffic: Traffic, answer_steps: FloatArray | f
     """
     n, r = np.maximum(answer_steps, 1.0), np.maximum(state.delayed, 1e-9)
     job_s = r / np.maximum(state.rate, 1e-12)
-    both = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio) + traffic.prefill_scv_ratio
+    both = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio) + prompt_scv_ratio
     met = n * state.decode_s * r * job_s * both / (1.0 - r) ** 3
     found_s = r * job_s * both / (2.0 * (1.0 - r))
     found = found_s * found_s * (2.0 / r - 1.0) / (1.0 - r) ** 2

@@ -170,14 +170,22 @@ def meanwhile_ratio(
     return np.minimum(come, 1.0)
 
 
+def seen_ratio(policy: str, replicas: int, slowed_ratio: FloatArray) -> FloatArray | float:
+    """Of long queues of prompts beside answers, what is left of those at random (`_by_answers`)."""
+    n = min(replicas, MOST_SERVERS)
+    if n == 1 or policy in (*_SCATTERED, "round-robin"):
+        return 1.0
+    return 1.0 / n + (1.0 - 1.0 / n) * slowed_ratio
+
+
 def _own_queue_ratio(policy: str, n: int, slowed_ratio: FloatArray | None) -> FloatArray | float:
     """How far waits are those of a queue of one's own (1) rather than of the shortest of n rests (1/n)."""
     if policy == "shared-queue":
         return 1.0 / n
-    if slowed_ratio is None or n == 1 or policy in (*_SCATTERED, "round-robin"):
+    if slowed_ratio is None:
         return 1.0
-    least = 1.0 / n + (1.0 - 1.0 / n) * slowed_ratio
-    return least if policy == "least-loaded" else (1.0 + least) / 2.0
+    left = seen_ratio(policy, n, slowed_ratio)
+    return (1.0 + left) / 2.0 if policy == "power-of-two" else left
 
 
 def _pool_wait(

@@ -15,7 +15,7 @@ LINE = np.zeros(1, dtype=np.int64)
 
 def steps_of(traffic, growth):
     most = float(traffic.input_tokens.max())
-    return DeepSteps(prompt_context_tokens(traffic), most, np.ones(1), np.array([growth]))
+    return DeepSteps(prompt_context_tokens(traffic), most, np.ones(1), np.array([growth]), traffic)
 
 
 def one_by_one(traffic, chunk, steps):
@@ -67,7 +67,7 @@ def test_deeper_prompts_take_longer_steps_and_vary_more():
         traffic = samples.traffic_of(prompt, LONG[1])
         state = steady_state(model, LINE, np.array([4.0]), traffic, samples.MEDIANS)
         found = deep_steps(model, state, traffic, samples.MEDIANS)
-        spread.append(float(found.prompt_moments(traffic)[0][0]) - traffic.prefill_scv_ratio)
+        spread.append(float(found.prompt_moments[0][0]) - traffic.prefill_scv_ratio)
         steps.append(float(found.step_s(state, found.most_ratio * state.chunk)[0]))
     assert all(more > 0.0 for more in spread)
     assert spread == sorted(spread)

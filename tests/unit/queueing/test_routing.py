@@ -14,6 +14,7 @@ from planner.queueing.routing import (
     erlang_c_fraction,
     meanwhile_ratio,
     pool_wait,
+    seen_ratio,
 )
 
 POLICIES = ("random", "cache-aware", "round-robin", "power-of-two", "least-loaded", "shared-queue")
@@ -171,6 +172,15 @@ def test_who_knows_what_a_replica_does_sends_it_less_meanwhile(policy, busy, slo
         assert ratio == 1.0
     else:
         assert 0.0 <= ratio[0] <= 1.0
+
+
+@given(BUSY, SLOWED, st.sampled_from(SIZES))
+def test_what_a_router_sees_of_queues_is_what_it_leaves_of_them(busy, slowed, replicas):
+    left = seen_ratio("least-loaded", replicas, np.array([slowed]))
+    if replicas > 1:
+        assert left == pytest.approx(wait("least-loaded", replicas, busy, slowed).random_ratio)
+    for policy in ("random", "cache-aware", "round-robin"):
+        assert seen_ratio(policy, replicas, np.array([slowed])) == 1.0
 
 
 def test_from_a_shared_queue_little_comes_to_a_replica_that_hardly_ends_a_step():
