@@ -121,7 +121,7 @@ def pool_wait(
     """
     n = min(replicas, MOST_SERVERS)
     given = (utilization_fraction, mean_service_s, arrival_scv_ratio, service_scv_ratio)
-    found = _pool_wait(policy, n, given, slowed_ratio)
+    found = _pool_wait(policy, n, slowed_ratio, *given)
     if service_third_ratio is None:
         return found
     scv = waiting.delay_scv_ratio(utilization_fraction, service_scv_ratio, service_third_ratio)
@@ -191,9 +191,13 @@ def _own_queue_ratio(policy: str, n: int, slowed_ratio: FloatArray | None) -> Fl
 def _pool_wait(
     policy: str,
     n: int,
-    given: tuple[FloatArray, FloatArray, float, FloatArray],
     slowed_ratio: FloatArray | None,
+    utilization_fraction: FloatArray,
+    service_s: FloatArray,
+    arrival_scv_ratio: float,
+    service_scv_ratio: FloatArray,
 ) -> Wait:
+    given = (utilization_fraction, service_s, arrival_scv_ratio, service_scv_ratio)
     if n == 1 or policy in (*_SCATTERED, "round-robin"):
         return _alone(policy, n, *given)
     if policy == "shared-queue":

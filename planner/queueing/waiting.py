@@ -194,19 +194,20 @@ def _parts(scale_s: FloatArray, scv_ratio: FloatArray | float) -> tuple[FloatArr
     return share, scale_s / (2.0 * share)
 
 
-def _sum(parts: FloatArray) -> FloatArray:
+def _sum(parts_ratio: FloatArray) -> FloatArray:
     """Over the parts, the last axis but one."""
-    return parts[..., 0, :] if parts.shape[-2] == 1 else parts[..., 0, :] + parts[..., 1, :]
+    first = parts_ratio[..., 0, :]
+    return first if parts_ratio.shape[-2] == 1 else first + parts_ratio[..., 1, :]
 
 
-def _solved_s(terms: FloatArray, scales_s: FloatArray, left_fraction: FloatArray) -> FloatArray:
+def _solved_s(terms_fraction: FloatArray, scales_s: FloatArray, left_fraction: FloatArray) -> FloatArray:
     """Where the sum of the exponential parts falls to what is left; 0 where it lies below."""
-    alone_s = scales_s * np.log(np.maximum(terms / left_fraction, 1.0))
+    alone_s = scales_s * np.log(np.maximum(terms_fraction / left_fraction, 1.0))
     found_s = alone_s.max(axis=0)
-    if len(terms) == 1:
+    if len(terms_fraction) == 1:
         return np.asarray(found_s)
     for _ in range(_STEPS):
-        parts = terms * np.exp(-found_s / scales_s)
+        parts = terms_fraction * np.exp(-found_s / scales_s)
         total = np.maximum(_sum(parts), 1e-300)
         step_s = np.log(total / left_fraction) * total / np.maximum(_sum(parts / scales_s), 1e-300)
         found_s = found_s + np.maximum(step_s, 0.0)
