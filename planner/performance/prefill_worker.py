@@ -3,9 +3,10 @@
 Equations: an attention rank or stage takes whole steps; a step holds up to its token budget of prompts,
 first come, first served. A prompt alone takes its own steps, E[A]; while others wait it takes its share of
 full ones, E[F]. With r arrivals a second the share 1 - r E[A] of prompts finds the server idle:
-E[S] = E[F] + (1 - r E[A]) (E[A] - E[F]). The wait is that of GI/G/1 with these services, or where many
-prompts share a step the rest of it and what it has gathered (`ChosenWorkers`). Prompts that arrive
-later fill the last step of one, 1 - exp(-u) of its rest, and make it longer.
+E[S] = E[F] + (1 - r E[A]) (E[A] - E[F]), and higher moments alike. The wait is that of the pool with these
+services (`routing.pool_wait`), or where many prompts share a step the rest of it and what it has gathered,
+for those who find every worker that the router may choose in a step (`routing.busy_fraction`). Prompts that
+arrive later fill the last step of one, 1 - exp(-u) of its rest, and make it longer.
 
 Assumes: stationary arrivals; first come, first served; chunked prompts; nothing decodes here.
 Breaks down when: prompts are routed by more than their arrival (prefix-aware routing evens out or piles up).

@@ -158,15 +158,17 @@ def meanwhile_ratio(
 ) -> FloatArray | float:
     """Prompts that come to a replica beside answers while it serves one, over those of random times.
 
-    Equations: the share that waits over rho, as who waits comes meanwhile; from a shared queue replicas take
-    at the end of a step, f times as often while they compute prompts, f/(f rho + 1 - rho) (`_by_answers`).
+    Equations: the share that waits over rho, as who waits comes meanwhile; who takes from a shared queue has
+    ended a step, f times as often while it computes prompts: half of them f/(f rho + 1 - rho) times as often,
+    as behind a router that counts (`_by_answers`).
     """
     if replicas == 1 or policy in (*_SCATTERED, "round-robin"):
         return 1.0
     busy = np.clip(utilization_fraction, 1e-12, 1.0)
     come = wait.probability_fraction / busy
     if policy == "shared-queue":
-        come = np.maximum(come, slowed_ratio / (slowed_ratio * busy + np.maximum(1.0 - busy, 1e-12)))
+        met = slowed_ratio / (slowed_ratio * busy + np.maximum(1.0 - busy, 1e-12))
+        come = np.maximum(come, (1.0 + met) / 2.0)
     return np.minimum(come, 1.0)
 
 
