@@ -124,7 +124,7 @@ def pool_wait(
     found = _pool_wait(policy, n, slowed_ratio, *given)
     if service_third_ratio is None:
         return found
-    scv = waiting.delay_scv_ratio(utilization_fraction, service_scv_ratio, service_third_ratio)
+    scv = waiting.delay_scv_ratio(found.probability_fraction, service_scv_ratio, service_third_ratio)
     return replace(found, scv_ratio=1.0 + _own_queue_ratio(policy, n, slowed_ratio) * (scv - 1.0))
 
 

@@ -111,19 +111,21 @@ def test_a_wait_that_varies_more_is_exceeded_as_two_exponential_ones_are(varies,
         assert holds(over, 1.0 - probability + np.where(factor > 1.0, 1e-9, -1e-9)).all()
 
 
+@pytest.mark.parametrize("gaps", [0.25, 1.0])
 @pytest.mark.parametrize(("ratio", "busy"), [(6.0, 0.5), (9.0, 0.3), (9.0, 0.8)])
-def test_long_waits_behind_lognormal_services(ratio, busy):
-    """An exponential wait of the same mean is up to a third shorter at P99."""
+def test_long_waits_behind_lognormal_services(ratio, busy, gaps):
+    """An exponential wait of the same mean is shorter at P99."""
     generator, count = np.random.default_rng(3), 600_000
     sigma = log(ratio) / NormalDist().inv_cdf(0.99)
     service = np.exp(sigma * np.clip(generator.standard_normal(count), -4.0, 4.0))
     service /= service.mean()
-    walk = np.concatenate(([0.0], np.cumsum(service - generator.exponential(1.0 / busy, count))))
+    walk = np.concatenate(([0.0], np.cumsum(service - generator.gamma(1.0 / gaps, gaps / busy, count))))
     waits = walk - np.minimum.accumulate(walk)
     scv, third = one(service.var()), one((service**3).mean())
-    scale = waiting.mean_wait_s(one(busy), one(1.0), 1.0, scv) / busy
-    varies = waiting.delay_scv_ratio(one(busy), scv, third)
-    given = (0.99, one(1.0), np.zeros((1, 1)), one(busy), scale)
+    share = waiting.wait_probability_fraction(one(busy), gaps, scv)
+    scale = waiting.mean_wait_s(one(busy), one(1.0), gaps, scv) / share
+    varies = waiting.delay_scv_ratio(share, scv, third)
+    given = (0.99, one(1.0), np.zeros((1, 1)), share, scale)
     seen = np.quantile(waits, 0.99)
     assert waiting.quantile_s(*given, varies) == pytest.approx([seen], rel=0.1)
     assert waiting.quantile_s(*given)[0] < waiting.quantile_s(*given, varies)[0]
