@@ -93,7 +93,7 @@ def replicas_of(configurations, image_encoder_s=0.0):
         step_s=partial(total_step_s, specs),
         batched_tokens=np.array([float(item.batched_tokens) for item in configurations]),
         first_token_overhead_s=np.full(count, OVERHEAD_S),
-        image_encoder_s=np.full(count, image_encoder_s),
+        before_prompt_s=np.full(count, image_encoder_s),
         prompt_servers=specs.attention_dp * specs.pp,
     )
 

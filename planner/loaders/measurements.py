@@ -100,7 +100,7 @@ def _public_row(cells: Cells) -> Measurement:
         input_tokens=cells.number("isl_mean"),
         output_tokens=output_tokens,
         requests=requests,
-        run_requests=note.run if scenario == "open_loop_rate" else 0.0,
+        run_requests=note.run if scenario in ("open_loop_rate", "concurrency") else 0.0,
         rate_rps=cells.number("request_rate_rps"),
         ttft_limit_ms=note.ttft_limit_ms,
         tpot_limit_ms=note.tpot_limit_ms,

@@ -192,7 +192,7 @@ def _statistic(
 ) -> FloatArray:
     metric, statistic = name.split("_")
     extra = policy.ttft_factor_ratio / policy.step_factor_ratio * replicas.first_token_ratio(state.rows)
-    overhead = replicas.first_token_overhead_s[state.rows] + replicas.image_encoder_s[state.rows]
+    overhead = replicas.first_token_overhead_s[state.rows] + replicas.before_prompt_s[state.rows]
     fixed = extra * (overhead + service) + fetch_s
     residual, wait_mean = extra * queue.residual_s, extra * queue.wait_mean_s
     ttft_mean = weight @ fixed + residual / 2.0 + wait_mean

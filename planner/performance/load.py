@@ -51,8 +51,8 @@ class Replicas:
     """Tokens in one step at most."""
     first_token_overhead_s: FloatArray
     """Front end and scheduler, before any prefill."""
-    image_encoder_s: FloatArray
-    """Time to encode the images of one request."""
+    before_prompt_s: FloatArray
+    """Of one request: text to tokens, launches of its prompt by the host, encoding of its images."""
     prompt_servers: FloatArray
     """Attention-data-parallel ranks x pipeline stages: each has its own token budget and prompts."""
     fetching: Fetching | None = None

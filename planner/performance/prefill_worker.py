@@ -89,7 +89,7 @@ class PrefillWorkers:
             servers=replicas.prompt_servers[rows],
             budget_tokens=replicas.batched_tokens[rows],
             extra_ratio=ratio * replicas.first_token_ratio(rows),
-            overhead_s=replicas.first_token_overhead_s[rows] + replicas.image_encoder_s[rows],
+            overhead_s=replicas.first_token_overhead_s[rows] + replicas.before_prompt_s[rows],
             times_of=lambda tail: self.times(tail).taken(rows),
             rows=rows,
             pools=pools,

@@ -18,6 +18,7 @@ from planner.schema.traffic import Traffic
 from planner.steptime.build import build_specs
 from planner.steptime.drafting import Drafts, drafts_of
 from planner.steptime.memory import MemoryAccount
+from planner.steptime.prompt_start import prompt_starts_s
 from planner.steptime.rates import first_token_overhead_s
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
@@ -47,7 +48,8 @@ def replicas(
         first_token_overhead_s=np.array(
             [first_token_overhead_s(item.calibration, item.engine.id) for item in configurations]
         ),
-        image_encoder_s=np.array([image_encoder_s(item, traffic) for item in configurations]),
+        before_prompt_s=prompt_starts_s(configurations, specs, traffic.input_mean_tokens)
+        + np.array([image_encoder_s(item, traffic) for item in configurations]),
         prompt_servers=specs.attention_dp * specs.pp,
         drafts=drafts,
         stages=specs.pp,

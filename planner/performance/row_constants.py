@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.physics.arrays import FloatArray
 from planner.schema.catalog import Calibration
+from planner.steptime.prompt_start import launch_ratios, token_overhead_s
 from planner.steptime.rates import (
     engine_parameter_of,
     first_token_overhead_s,
@@ -22,6 +23,8 @@ class RowConstants:
     """Numbers of the calibration that rows of an engine share."""
 
     ttft_overhead_s: FloatArray
+    launch_ratio: FloatArray
+    token_overhead_s: float
     absorbed_ratio: float
     tokens_per_step: float
     draft_work: float
@@ -44,6 +47,8 @@ class RowConstants:
 
         return cls(
             ttft_overhead_s=np.array([first_token_overhead_s(calibration, name) for name in names])[place],
+            launch_ratio=launch_ratios([calibration] * len(names), names)[place],
+            token_overhead_s=token_overhead_s(calibration),
             absorbed_ratio=parameter(calibration, "absorbed_ratio"),
             tokens_per_step=parameter(calibration, "speculative_tokens_per_step"),
             draft_work=parameter(calibration, "speculative_draft_work"),

@@ -20,6 +20,7 @@ from planner.physics.arrays import FloatArray, Floats, IntArray
 from planner.schema.catalog import Calibration
 from planner.schema.service_load import REQUESTS_PER_CLIENT
 from planner.steptime.memory import max_sequences, memory_account, sequence_bytes
+from planner.steptime.prompt_start import launched_s, prompt_start_s
 from planner.steptime.specs import StepSpecs
 from planner.steptime.step import total_step_s
 
@@ -113,7 +114,7 @@ class _Group:
         self.replicas = loads.replicas[rows]
         self.alone = loads.alone[rows] > 0
         self.ttft_factor = constants.ttft_factor[rows]
-        self.overhead_s = constants.ttft_overhead_s[rows]
+        self.overhead_s = constants.ttft_overhead_s[rows] + self.prompt_start_s(rows)
         # The fitted slope holds the start of runs of ten requests a client.
         start = (loads.burst_share[rows] - 1.0 / REQUESTS_PER_CLIENT) / 2.0
         self.clumping = np.maximum(constants.clumping[rows] + start, 0.0)
@@ -123,6 +124,12 @@ class _Group:
         self.tokens_per_step = 1.0 + speculative * (constants.tokens_per_step - 1.0)
         self.work_factor = 1.0 + speculative * DRAFTS_PER_STEP * constants.draft_work
         self.context_tokens = self.input_tokens + self.output_tokens / 2.0
+
+    def prompt_start_s(self, workers: IntArray) -> FloatArray:
+        """What the host takes for a prompt of each row, in the workers that compute it."""
+        constants, launches_s = self.constants, launched_s(self.specs)[workers]
+        ratio = constants.launch_ratio[self.rows]
+        return prompt_start_s(ratio, launches_s, constants.token_overhead_s, self.input_tokens)
 
     def prefill_s(self, prompts: FloatArray) -> FloatArray:
         """So many prompts, one batch of them."""
@@ -232,6 +239,7 @@ def _two_stations(group: _Group) -> Numbers:
     most = np.maximum(np.floor(loads.prefill_batched_tokens[rows] / group.input_tokens), 1.0)
     service_s, full_s = (_prefill_step_s(group, prefill, count) / count for count in (1.0, most))
     workers = loads.decode_workers[rows]
+    first_wave = group.constants.first_wave * REQUESTS_PER_CLIENT * loads.burst_share[rows]
 
     def think_s(decoding: FloatArray) -> FloatArray:
         return group.output_tokens * group.decode_s(np.minimum(decoding / workers, group.fitting))
@@ -242,15 +250,16 @@ def _two_stations(group: _Group) -> Numbers:
         service_s * group.constants.split_prefill_factor,
         loads.prefill_workers[rows] * group.specs.attention_dp[prefill],
         think_s,
-        group.constants.first_wave,
+        np.minimum(first_wave, 1.0),
         most,
         full_s * group.constants.split_prefill_factor,
         held,
     )
-    ttft_s = group.constants.split_overhead_s + loop.wait_s + _kv_transfer_s(group, prefill)
+    overhead_s = group.constants.split_overhead_s + group.prompt_start_s(prefill)
+    ttft_s = overhead_s + loop.wait_s + _kv_transfer_s(group, prefill)
     rate, tpot_s = loop.rate_rps * group.output_tokens, loop.think_s / group.output_tokens
-    fixed_s = np.full(rate.shape, group.constants.split_overhead_s)
-    return _numbers(rate, ttft_s, tpot_s, decoding=loop.rate_rps * loop.think_s / workers, fixed_s=fixed_s)
+    decoding = loop.rate_rps * loop.think_s / workers
+    return _numbers(rate, ttft_s, tpot_s, decoding=decoding, fixed_s=overhead_s)
 
 
 def _kv_transfer_s(group: _Group, prefill: IntArray) -> FloatArray:

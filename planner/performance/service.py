@@ -24,6 +24,7 @@ from planner.physics.arrays import FloatArray
 from planner.schema.service_load import Burst, ClosedLoop, LargestRate, OpenArrivals
 from planner.schema.slo import METRICS
 from planner.steptime.build import build_specs
+from planner.steptime.prompt_start import prompt_starts_s
 from planner.steptime.rates import first_token_overhead_s
 
 _PER_TOKEN = ("itl", "tpot")
@@ -107,14 +108,12 @@ def _hand_in(result: ServiceResult, rows: list[int], group: Alike) -> None:
     """What is in front of the engine under open arrivals, in place of that of closed loops."""
     items = [service.item for service in group.services]
     first = row_factors(items, 0.0).first_token
-    more_s = [
-        request_overhead_s(service.item, service.input_tokens)
-        - first_token_overhead_s(service.item.calibration, service.item.engine.id)
-        for service in group.services
-    ]
+    starts_s = prompt_starts_s(items, build_specs(items), group.traffic.input_mean_tokens)
+    own_s = starts_s + [first_token_overhead_s(item.calibration, item.engine.id) for item in items]
+    one_by_one_s = [request_overhead_s(service.item, service.input_tokens) for service in group.services]
     for name, values in result.latency_s.items():
         if name.startswith(("ttft", "e2e")):
-            values[rows] += first * np.array(more_s)
+            values[rows] += first * (one_by_one_s - own_s)
 
 
 def _rate_rps(service: Service) -> float:

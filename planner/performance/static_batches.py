@@ -107,7 +107,7 @@ def static_load(
             latency[name] = seen.step_s if probability is None else step_s(probability)
             continue
         extra = policy.ttft_factor_ratio / policy.step_factor_ratio * replicas.first_token_ratio(rows)
-        overhead = replicas.first_token_overhead_s[rows] + replicas.image_encoder_s[rows]
+        overhead = replicas.first_token_overhead_s[rows] + replicas.before_prompt_s[rows]
         first_s, factor = extra * (overhead + seen.prompts_s), extra * np.ones_like(rate)
         rest_s = np.zeros(1) if metric == "ttft" else np.maximum(traffic.output_tokens - 1.0, 0.0)
         weight = np.ones(1) if metric == "ttft" else traffic.output_weight

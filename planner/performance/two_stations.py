@@ -29,7 +29,7 @@ def two_stations(
     service_s: FloatArray,
     servers: FloatArray,
     think_s: Callable[[FloatArray], FloatArray],
-    first_wave_fraction: float,
+    first_wave_fraction: FloatArray | float,
     most_prompts: FloatArray | float = 1.0,
     full_service_s: FloatArray | None = None,
     most_decoding: FloatArray | float = np.inf,

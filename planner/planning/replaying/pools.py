@@ -134,7 +134,7 @@ class _Made:
         ratio *= float(np.broadcast_to(self.model.first_token_ratio(np.zeros(1, dtype=np.int64)), 1)[0])
         overhead_s = float(self.model.first_token_overhead_s[0])
         if pool.role != "decode":
-            overhead_s += float(self.model.image_encoder_s[0])
+            overhead_s += float(self.model.before_prompt_s[0])
         link_s, per_token_s = (0.0, 0.0) if pool.role == "serve" else self._link()
         return PoolPlan(
             id=pool.id,
