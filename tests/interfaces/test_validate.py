@@ -50,6 +50,29 @@ def test_every_row_is_answered(tmp_path, capsys):
     assert "Skipped" in capsys.readouterr().out
 
 
+def test_the_start_of_a_short_run_weighs_more(tmp_path):
+    """All clients send at once at the start: of 128 requests more do than of 1,280."""
+    note = "DISAGGREGATED 1P1D; each worker TP1; closed loop, {} requests"
+    row = '{},Llama-3.1-8B,H100 SXM 80GB,vLLM,v0.11.0,fp8,2,1,concurrency,2000,200,64,900,8,"{}"'
+    lines = [row.format(name, note.format(count)) for name, count in (("A", 128), ("B", 1280))]
+    out = tmp_path / "p.csv"
+    assert run(["validate", str(table(tmp_path, *lines)), "--out", str(out)]) == 0
+    with out.open(encoding="utf-8") as found:
+        short, long = (float(line["predicted_ttft_ms"]) for line in csv.DictReader(found))
+    assert short > 1.1 * long
+
+
+def test_models_of_more_layers_start_their_prompts_later(tmp_path):
+    """The host launches 80 layers of a 70B for 32 of an 8B, however many GPUs share them."""
+    row = "{},{},H100 SXM 80GB,vLLM,v0.11.0,fp8,{},{},concurrency,100,200,1,900,8,"
+    lines = [row.format("A", "Llama-3.1-8B", 1, 1), row.format("B", "Llama-3.1-70B", 8, 8)]
+    out = tmp_path / "p.csv"
+    assert run(["validate", str(table(tmp_path, *lines)), "--out", str(out)]) == 0
+    with out.open(encoding="utf-8") as found:
+        few, many = (float(line["predicted_ttft_ms"]) for line in csv.DictReader(found))
+    assert many > few + 12.0
+
+
 def test_errors_by_class_as_json(tmp_path, capsys):
     assert run(["validate", str(table(tmp_path, ROWS[0])), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

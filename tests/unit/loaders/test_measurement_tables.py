@@ -39,6 +39,12 @@ def test_public_layout(tmp_path):
     assert (row.kind, row.requests, row.input_tokens, row.tp) == ("closed-loop", 8, 1000, 0)
 
 
+def test_a_closed_loop_may_say_how_many_requests_it_had(tmp_path):
+    rows = [ROW, ROW | {"id": "P2", "note": "closed loop, 500 requests, EOS honoured"}]
+    unstated, stated = read_measurements(table(tmp_path, rows))
+    assert (unstated.run_requests, stated.run_requests) == (0, 500)
+
+
 def test_serving_layout_shortens_lengths(tmp_path):
     values = {
         "id": "S1", "engine": "trtllm", "model": "m", "gpu": "g", "mode": "agg", "weight_precision": "fp8",
