@@ -216,11 +216,11 @@ def _numbers(
 def request_overhead_s(item: Configuration, input_tokens: float) -> float:
     """In front of the engine, where requests come one by one: closed loops of benchmarks have more.
 
-    Equation: min(h0, h_1) + tau ISL: handling of a request, and text to tokens.
+    Equation: min(h0, h_1 + tau ISL): handling of a request, and text to tokens.
     """
     own = first_token_overhead_s(item.calibration, item.engine.id)
     handling = parameter(item.calibration, "request_overhead_s")
-    return min(own, handling) + parameter(item.calibration, "token_overhead_s") * input_tokens
+    return min(own, handling + parameter(item.calibration, "token_overhead_s") * input_tokens)
 
 
 def _scaled(found: dict[str, float], means_s: Mapping[str, float]) -> dict[str, float]:
