@@ -30,6 +30,8 @@ from planner.steptime.rates import first_token_overhead_s
 _PER_TOKEN = ("itl", "tpot")
 NEARLY_FULL = 0.98
 """Of what a service carries, the most at which a queue with an end is shown."""
+_SAME = 1e-6
+"""Share by which what is carried may miss what is sent: states are searched to less."""
 
 
 def serve(services: Sequence[Service], with_percentiles: bool = True) -> ServiceResult:
@@ -101,7 +103,8 @@ def _take_open(result: ServiceResult, services: Sequence[Service]) -> None:
         _hand_in(result, rows, group)
         most = group.at_rates(np.full(rates.shape, np.inf), True, ("itl_mean",))
         result.carried_rps[rows] = load.rate_rps
-        result.utilization[rows] = np.minimum(load.rate_rps / most.rate_rps, 1.0)
+        carried = load.rate_rps >= (1.0 - _SAME) * rates
+        result.utilization[rows] = np.where(carried, np.minimum(load.rate_rps / most.rate_rps, 1.0), 1.0)
 
 
 def _hand_in(result: ServiceResult, rows: list[int], group: Alike) -> None:

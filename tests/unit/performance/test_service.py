@@ -80,6 +80,16 @@ def test_utilization_is_the_rate_over_the_largest(served):
     assert 0.0 < served(OpenArrivals(2.0)).utilization[0] < served(OpenArrivals(8.0)).utilization[0] <= 1.0
 
 
+def test_more_than_a_service_carries_uses_all_of_it(served):
+    """Long tails of lengths keep room in the batch: what is carried is less than a full batch would carry."""
+    asked = ask("test", model="qwen3-32b", gpu="h100", isl=7200, osl=1000, tp=2)
+    built = build(asked, ())
+    loads = (OpenArrivals(0.5), OpenArrivals(50.0), OpenArrivals(50.0, requests=400))
+    below, *beyond = serve([service_of(asked, built, load, NONE) for load in loads]).utilization
+    assert below < 0.9
+    assert beyond == [1.0, 1.0]
+
+
 def test_replicas_behind_a_better_router_wait_less(served):
     waits = {
         policy: served(OpenArrivals(60.0, routing=Routing(policy, 4), requests=2000)).latency_s["ttft_p99"][0]
