@@ -17,7 +17,7 @@ from planner.performance.user_factors import sigma_log
 from planner.schema.catalog import Calibration
 from planner.schema.catalog_index import Catalog
 from planner.schema.percentiles import (
-    METRICS,
+    MEANS,
     NUMBERS,
     PercentileRow,
     PercentileValidation,
@@ -25,7 +25,7 @@ from planner.schema.percentiles import (
 )
 
 _MS = 1e3
-_NAMES = (*(f"{metric}_mean" for metric in METRICS), *NUMBERS)
+_NAMES = (*MEANS, *NUMBERS)
 
 
 def validate_percentiles(path: Path, overlays: tuple[Path, ...] = ()) -> PercentileValidation:

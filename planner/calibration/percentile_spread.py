@@ -6,16 +6,18 @@ Plans stand below the knee, so only rows that do tell how sure a planned percent
 - requests came at a stated rate (a closed loop and a burst begin with a queue that no plan has);
 - the table states its prompts (those of audited runs are recalled, and their offered load was searched until
   it was just carried: there ten percent of step time double the requests in flight);
-- the service model puts it at `STEADY_LOAD` of what its replicas carry at most: beyond, an error of step
+- the service model puts it at `STEADY_LOAD` at most of what its replicas carry: beyond, an error of step
   times moves the load that is carried, and plans hold a margin on step times for that.
 
-With l the log of predicted over measured and s the spread of the mean for that configuration (model, GPU,
-engine, format and load: `planner.performance.spread`), a percentile adds
+With l_p and l_m the logs of predicted over measured of a percentile and of the mean of the same run, the
+percentile adds
 
-    e^2 = P80 of (l / 1.28)^2 - s^2, 0 at least
+    e = P80 of |l_p - l_m| / 1.28
 
-so that the interval of 80 % from sqrt(s^2 + e^2) holds 80 % of the rows. A server that was run at many rates
-counts once: its rows share one weight. Percentiles farther out are never surer than those below: where rows
+in quadrature: what the mean errs by is in both of them, and its spread (`planner.performance.spread`) counts
+it already. The difference does not depend on that spread, nor on how well a GPU is known. A model on a GPU
+counts once, however many rates it was run at, and the quantile is one that no single one of them decides
+(`planner.calibration.smooth_quantile`). Percentiles farther out are never surer than those below: where rows
 say otherwise, neighbors share the mean of what they say (isotonic regression).
 
 Source: Barlow, Bartholomew, Bremner, Brunk, Statistical inference under order restrictions, 1972.
@@ -23,6 +25,7 @@ Source: Barlow, Bartholomew, Bremner, Brunk, Statistical inference under order r
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -31,7 +34,7 @@ import numpy as np
 from planner.calibration.accuracy import CONFIDENCE, SCORE
 from planner.calibration.fit_summary import SIGNIFICANT
 from planner.calibration.measured_ground import SOURCE as SPREAD_SOURCE
-from planner.physics.arrays import FloatArray
+from planner.calibration.smooth_quantile import smooth_quantile
 from planner.schema.catalog import Parameter
 from planner.schema.percentiles import METRICS, PERCENTILES, PredictedPercentiles
 from planner.schema.spread import BEYOND_MEAN
@@ -58,39 +61,34 @@ def percentile_sigmas(rows: Sequence[PredictedPercentiles]) -> dict[str, Paramet
         names = [f"{metric}_{percentile}" for percentile in PERCENTILES]
         told = [(name, *_added(steady, name)) for name in names]
         told = [one for one in told if one[2] >= FEWEST_ROWS]
-        values = _never_falling([one[1] for one in told])
+        values = _never_falling([one[1] ** 2 for one in told])
         for (name, _, count), variance in zip(told, values, strict=True):
             found[f"{name}{BEYOND_MEAN}"] = _parameter(name, float(np.sqrt(variance)), count)
     return found
 
 
 def _added(rows: Sequence[PredictedPercentiles], name: str) -> tuple[float, int]:
-    """Variance beyond that of the mean, 0 at least, and the rows that state the percentile."""
-    seen = [row for row in rows if name in row.ms and name in row.row.observed_ms]
-    seen = [row for row in seen if not row.row.is_place_in_queue(name)]
+    """Log-standard deviation beyond the mean, and the rows that state both."""
+    seen = [(row, beyond) for row in rows if (beyond := beyond_mean(row, name)) is not None]
     if not seen:
         return 0.0, 0
-    logs = np.log([row.ms[name] / row.row.observed_ms[name] for row in seen])
-    mean = "ttft" if name.startswith("ttft") else "tpot"
-    own = np.array([row.sigma_log[mean] for row in seen])
-    servers = [_server(row) for row in seen]
-    count = Counter(servers)
-    weight = np.array([1.0 / count[server] for server in servers])
-    return max(_quantile((logs / SCORE) ** 2 - own**2, weight, CONFIDENCE), 0.0), len(seen)
+    pairs = [(row.row.measured.model, row.row.measured.gpu) for row, _ in seen]
+    count = Counter(pairs)
+    weights = np.array([1.0 / count[pair] for pair in pairs])
+    sizes = np.abs([beyond for _, beyond in seen]) / SCORE
+    return smooth_quantile(sizes, weights, CONFIDENCE, len(count)), len(seen)
 
 
-def _server(row: PredictedPercentiles) -> tuple[object, ...]:
-    """Runs that differ in their rate alone."""
-    one, measured = row.row, row.row.measured
-    software = (measured.engine, measured.engine_version, measured.weights, one.router)
-    return (one.source.split("@")[0], measured.model, measured.gpu, measured.gpus, measured.tp, *software)
-
-
-def _quantile(values: FloatArray, weight: FloatArray, probability: float) -> float:
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weight[order])
-    place = np.searchsorted(below, probability * below[-1] * (1.0 - 1e-12))
-    return float(values[order][min(int(place), values.size - 1)])
+def beyond_mean(row: PredictedPercentiles, name: str) -> float | None:
+    """Log of predicted over measured of a percentile, less that of its mean; None where one is not stated."""
+    names = (name, f"{name.split('_')[0]}_mean")
+    predicted, observed = row.ms, row.row.observed_ms
+    if row.row.is_place_in_queue(name) or any(
+        one not in kept for one in names for kept in (predicted, observed)
+    ):
+        return None
+    of_percentile, of_mean = (predicted[one] / observed[one] for one in names)
+    return math.log(of_percentile / of_mean)
 
 
 def _never_falling(values: Sequence[float]) -> Iterator[float]:

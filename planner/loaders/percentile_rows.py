@@ -10,7 +10,7 @@ from planner.errors import Fault, InputError, input_error
 from planner.loaders.csv_table import Cells, header_faults, read_table
 from planner.loaders.measurements import MAX_FAULTS, repeated, told_legacy
 from planner.schema.measurement import Kind, Measurement
-from planner.schema.percentiles import METRICS, NUMBERS, LengthKind, PercentileRow, SharedPrompts
+from planner.schema.percentiles import MEANS, METRICS, NUMBERS, LengthKind, PercentileRow, SharedPrompts
 from planner.schema.routing import RoutingPolicy
 
 COLUMNS = (
@@ -133,7 +133,9 @@ def percentile_row(cells: Cells) -> PercentileRow:
         prompts=_prompts(cells),
         prefix_cache=cells.text("prefix_cache") != "off",
         doubt=_reason(cells, note),
-        observed_ms={name: value for name in NUMBERS if (value := cells.number(f"{name}_ms")) > 0.0},
+        observed_ms={
+            name: value for name in (*NUMBERS, *MEANS) if (value := cells.number(f"{name}_ms")) > 0.0
+        },
     )
 
 

@@ -30,13 +30,15 @@ _HOW = (
 )
 _SPREADS = (
     "Log-standard deviation that a percentile adds, in quadrature, to that of the mean of the same "
-    "configuration (of TTFT, of TPOT for the others): with it the interval of 80 % holds 80 % of the steady "
-    "rows. Plans, `estimate` and `curve` draw the margin of every limit from it. Steady are scored rows "
-    "under a stated rate whose table states the prompts, which the model puts at 90 % of what the service "
-    "carries at most: beyond, an error of step times moves what is carried, for which plans hold a margin on"
-    " step times. A server counts once, however many rates it was run at; neighbors that fall share their "
-    "mean. A percentile with fewer than 20 rows takes that of its neighbor below, end-to-end times the "
-    "larger one of TTFT and TPOT."
+    "configuration (of TTFT, of TPOT for the others): 80 % of the steady rows differ by no more than 1.28 "
+    "times that between the error of the percentile and the error of the mean of the same run. Plans, "
+    "`estimate` and `curve` draw the margin of every limit from it. Steady are scored rows under a stated "
+    "rate whose table states the prompts, which the model puts at 90 % of what the service carries at most: "
+    "beyond, an error of step times moves what is carried, for which plans hold a margin on step times. A "
+    "model on a GPU counts once, however many rates it was run at; the quantile is smooth (Harrell and "
+    "Davis), so that no single one of them decides it; neighbors that fall share their mean. A percentile "
+    "with fewer than 20 rows takes that of its neighbor below, end-to-end times the larger one of TTFT and "
+    "TPOT."
 )
 _CAVEATS = (
     "Set with these rows in view: `request_overhead_s` and `token_overhead_s`; `through_host_efficiency` and "

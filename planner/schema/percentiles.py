@@ -13,6 +13,7 @@ METRICS = ("ttft", "tpot", "itl", "e2e")
 PERCENTILES = ("p50", "p90", "p95", "p99")
 NUMBERS = tuple(f"{metric}_{percentile}" for metric in METRICS for percentile in PERCENTILES)
 """``ttft_p50`` and so on."""
+MEANS = tuple(f"{metric}_mean" for metric in METRICS)
 LengthKind = Literal["fixed", "uniform", "lognormal", "sharegpt", "other"]
 
 
@@ -52,7 +53,7 @@ class PercentileRow:
     doubt: str
     """Why its numbers mean something else than those of other rows: predicted, and not scored; else empty."""
     observed_ms: Mapping[str, float] = field(default_factory=dict)
-    """By name of `NUMBERS`."""
+    """By name of `NUMBERS` and `MEANS`."""
 
     def is_place_in_queue(self, number: str) -> bool:
         """Whether a number is a place in the queue of a start, and no time that anybody plans for.
@@ -79,7 +80,7 @@ class PredictedPercentiles:
     skipped: str
     """Why there is no prediction; empty where there is one."""
     ms: Mapping[str, float] = field(default_factory=dict)
-    """By name of `NUMBERS`, and ``ttft_mean`` and so on."""
+    """By name of `NUMBERS` and `MEANS`."""
     output_tokens_per_s: float | None = None
     utilization: float | None = None
     """Of what the service carries at most; None where nothing says."""
