@@ -86,10 +86,12 @@ def test_bias_by_class(lines, table, number, group):
 def test_left_out_errors_and_intervals_are_recorded(catalog):
     record = catalog.calibration.fit
     for way in ("pair", "GPU", "model"):
-        assert record.errors[way]["tpot: all"].median <= 0.13
-        assert record.errors[way]["tpot: all"].p90 <= 0.32
-        assert record.errors[way]["ttft: all"].median <= 0.28
-        assert record.errors[way]["ttft: all"].p90 <= 0.90
+        assert record.errors[way]["tpot: all"].median <= 0.10
+        assert record.errors[way]["tpot: all"].p90 <= 0.30
+        # The goals: 20 %, and three times that.
+        assert record.errors[way]["ttft: all"].median <= 0.20
+        assert record.errors[way]["ttft: all"].p90 <= 0.60
+        assert record.errors[way]["ttft: dense"].median <= 0.15
     # With factors of other pairs alone; with those of the calibration see test_intervals.
     assert all(0.70 <= share <= 0.88 for share in record.coverage.values())
     steps = [path for path, item in fitted(catalog.calibration) if not path.startswith("compute")]

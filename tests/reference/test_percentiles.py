@@ -11,13 +11,15 @@ from planner.app.one_configuration import ask, build
 from planner.app.percentile_scores import of_folder
 from planner.calibration.accuracy import SCORE
 from planner.calibration.percentile_errors import percentile_error_lines, router_order
-from planner.calibration.percentile_spread import is_steady, percentile_sigmas
+from planner.calibration.percentile_spread import STEADY_LOAD, is_steady, percentile_sigmas
 from planner.loaders.catalog import load_catalog
 from planner.performance.spread import class_sigma_log, percentile_sigma_log
 from planner.performance.user_factors import sigma_log
 from planner.report import percentile_page
+from planner.schema.percentiles import PERCENTILES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+PLANNED = ("ttft", "tpot", "itl")
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "measurements"
 
 
@@ -109,16 +111,28 @@ def test_a_percentile_is_never_surer_than_the_mean():
         assert found[0] >= class_sigma_log(item)[mean]
 
 
-def test_intervals_of_percentiles_hold_the_steady_rows(scores, calibration):
-    """Of 80 % asked; those whose neighbors are surer hold more."""
+@pytest.mark.parametrize("number", [f"{metric}_{name}" for metric in PLANNED for name in PERCENTILES])
+def test_intervals_of_percentiles_hold_the_steady_rows(scores, calibration, number):
+    """Of 80 % asked. Runs of more than the service carries are not steady: their queue grows to the end."""
     steady = [row for row in scores.rows if is_steady(row)]
-    assert len(steady) > 100
-    for number in ("ttft_p50", "ttft_p99", "tpot_p99", "itl_p99"):
-        inside = [
-            abs(math.log(row.ms[number] / row.row.observed_ms[number]))
-            <= SCORE * percentile_sigma_log(row.sigma_log, calibration, number)
-            for row in steady
-            if number in row.ms and number in row.row.observed_ms
-        ]
-        assert len(inside) > 40
-        assert 0.72 <= sum(inside) / len(inside) <= 0.95, number
+    assert len(steady) > 60
+    assert max(row.utilization for row in steady) <= STEADY_LOAD
+    inside = [
+        abs(math.log(row.ms[number] / row.row.observed_ms[number]))
+        <= SCORE * percentile_sigma_log(row.sigma_log, calibration, number)
+        for row in steady
+        if number in row.ms and number in row.row.observed_ms
+    ]
+    assert len(inside) >= 40
+    assert 0.72 <= sum(inside) / len(inside) <= 0.88
+
+
+def test_no_pair_decides_what_a_percentile_adds(scores):
+    """A sample quantile of the same rows moves by up to 0.41 when one model on one GPU is left out."""
+    found = percentile_sigmas(scores.rows)
+    pairs = {(row.row.measured.model, row.row.measured.gpu) for row in scores.rows if is_steady(row)}
+    assert len(pairs) > 12
+    for pair in sorted(pairs):
+        rest = [row for row in scores.rows if (row.row.measured.model, row.row.measured.gpu) != pair]
+        for number, moved in percentile_sigmas(rest).items():
+            assert abs(moved.value - found[number].value) <= 0.075, (number, pair)
