@@ -14,7 +14,7 @@ from test_replica_starts import RENTED, paid_starts
 
 from planner.constraints.fleet_check import broken
 from planner.schema.choice import Option, Spares
-from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, Site
+from planner.schema.fleet import Deferrable, FleetChoice, FleetDemand, FleetProblem, Host, Line, Site
 from planner.schema.limit_rows import DayRow
 from planner.solver.mip.crew import Crew
 from planner.solver.mip.day_moves import move_days
@@ -22,10 +22,13 @@ from planner.solver.mip.day_search import simple_day, widths
 from planner.solver.mip.finish import finish
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
+from planner.solver.mip.known_plan import from_known
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.solve import DAY_NODES, DAY_WIDTHS
 from planner.solver.mip.state import State
+from planner.solver.pool_sets import among
+from planner.solver.promising import layouts_by_use
 from planner.solver.rebuy import with_replicas
 from planner.solver.solve import solve_fleet
 from planner.solver.work import Limit
@@ -133,6 +136,50 @@ def test_hours_of_random_days_never_bound_above_the_best():
         known += run.bound > 0
         assert run.bound <= Direct(problem).value() + 1e-5
     assert known >= 4
+
+
+def test_work_that_may_wait_has_a_simple_day_too():
+    """Alone it costs what its layouts do; the day of both is moved to no more than the first plan costs."""
+    plain = company()
+    chat, code = plain.demands
+    waits = Deferrable(tuple(F(1) for _ in range(24)), 8)
+    problem = replace(plain, demands=(chat, replace(code, deferrable=waits, demand_rps=((F(9),),) * 24)))
+    found = begun(problem)
+    assert broken(problem, found) == []
+    moved, day = searched(problem)
+    assert moved.value <= day.value
+    assert broken(problem, finish(problem, prepare(problem), moved.blocks, moved.units)) == []
+    run = Run(None)
+    prove_by_hours(day, run, 0, 1)
+    assert 0 < run.bound <= moved.value * (1 + 1e-6)
+
+
+def test_a_known_plan_goes_on_with_fewer_options():
+    """Workloads that lose nothing keep their day; one that lost a layout in use begins with a simple one."""
+    problem = company()
+    state = State(prepare(problem), 0)
+    best = solve_fleet(problem, time_limit_s=60)
+    (gone, *_) = layouts_by_use(problem, best)
+    lost = next(option.workload for option in problem.options if option.id in gone)
+    few = among(problem, [option.id for option in problem.options if option.id not in gone])
+    state = State(prepare(few), 0)
+    blocks = from_known(state, simple_day(state), best)
+    assert state.fine(blocks)
+    for block in blocks:
+        work = state.prepared.works[state.prepared.blocks[block.number][0]]
+        names = {work.pools[pool].options[work.pools[pool].places[place].option].id
+                 for _, pool, place in block.counts}  # fmt: skip
+        kept = {name for period in best.periods for (name, _), n in period.counts.items()
+                if n and name.startswith(work.name)}  # fmt: skip
+        assert names == kept if work.name != lost else not names & gone
+
+
+def test_good_plans_begin_from_what_is_known():
+    problem = company()
+    best = solve_fleet(problem, time_limit_s=60)
+    found = solve_fleet(problem, goal="good", work_s=10, start=best)
+    assert broken(problem, found) == []
+    assert best.value <= found.value <= best.value * F(1005, 1000)
 
 
 def test_spares_stand_beside_the_first_plan():
