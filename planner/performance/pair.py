@@ -261,7 +261,16 @@ class Pair:
             float((100.0 * found.latency_s[f"ttft_{statistic}"][usable] / limit).max())
             for statistic, limit in first.items()
         ]
-        return useful(START_PERCENT, 100.0 * self._alone_s() / min(first.values()), max(needs))
+        places = useful(START_PERCENT, 100.0 * self._alone_s() / min(first.values()), max(needs))
+        # Quick starts go with a small share for the KV transfer, which long prompts may not keep.
+        while places and places[-1] + 1 < len(START_PERCENT) and not self._kept(places[-1], answer):
+            places.append(places[-1] + 1)
+        return places
+
+    def _kept(self, place: int, answer: int) -> bool:
+        """Whether some decode candidate keeps the shares of a place."""
+        division = Division(START_PERCENT[place], KV_TRANSFER_PERCENT[place], answer)
+        return bool((self.decode_side(division).evaluation.capacities.max_batch > 0).any())
 
     def _alone_s(self) -> float:
         """The quickest start of any decode candidate."""
