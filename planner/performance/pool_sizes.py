@@ -72,8 +72,8 @@ def pool_sizes(
     if policy in SCATTERING and traffic.arrival_scv_ratio <= 1.0:
         return None
     usable = counts & (alone.rate_rps > 0.0)
-    with np.errstate(divide="ignore"):
-        filled = np.where(usable, np.ceil(need_rps / alone.rate_rps - _ROUNDING), 0.0)
+    filled = np.divide(need_rps, alone.rate_rps, out=np.zeros_like(alone.rate_rps), where=usable)
+    filled = np.ceil(filled - _ROUNDING)
     kept = np.flatnonzero(filled >= SIZES[1])
     if not kept.size:
         return None

@@ -48,7 +48,8 @@ def test_schedulers_trade_first_tokens_for_gaps(either, capsys):
     }
     plain = seen["fcfs"]
     assert seen["decode-first"]["ttft_s"]["mean"] > 1.1 * plain["ttft_s"]["mean"]
-    assert seen["decode-first"]["itl_s"]["p99"] < plain["itl_s"]["p99"]
+    # Steps with much of a prompt are less than one in a hundred.
+    assert seen["decode-first"]["itl_s"]["p99.9"] < plain["itl_s"]["p99.9"]
     assert seen["prefill-first"]["itl_s"]["p99.9"] > plain["itl_s"]["p99.9"]
     assert seen["slo-aware"]["attainment"]["itl_p99"] >= plain["attainment"]["itl_p99"]
 

@@ -102,7 +102,7 @@ def test_the_plan_says_what_the_engine_will_print(capsys, tmp_path):
     shown = capsys.readouterr().out
     assert "attention-DP" in shown
     assert "--gpu-memory-utilization 0.9" in shown
-    assert "Maximum concurrency for 33,707 tokens per request: " in shown
+    assert "Maximum concurrency for 35,607 tokens per request: " in shown
     assert "KV cache of a rank: " in shown
     assert "preemptions of a replica: at most " in shown
 
