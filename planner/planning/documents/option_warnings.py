@@ -101,4 +101,4 @@ def artifacts(pools: Sequence[Pool], items: Sequence[Configuration]) -> Iterator
             parts = ", ".join(
                 f"{' and '.join(sorted(found))} for {where}" for where, found in formats.items()
             )
-            yield f"{model}: one artifact a generation, built and validated there: {parts}"
+            yield f"{model}: quantize and validate the weights for each GPU generation: {parts}"
