@@ -63,6 +63,8 @@ _POOLS_PART = 0.7
 _LEAST_S = 0.2
 _STARTING_S = 30.0
 """For a first plan that keeps the limits of the day, where brief questions find none."""
+_SCOUTING_S = 0.5
+"""For a first look at a plan with one option less."""
 _THINNING_S = 6.0
 """For a day with a layout less."""
 _FEW_LAYOUTS = MaxLayouts().row(2, "")
@@ -215,14 +217,17 @@ class _Search:
         return self.ask(question, "good", left_s, brief=False, start=self.choice)
 
     def _drop(self) -> bool:
-        """One option less, the one that is missed least, as long as that goes; whether no answer was open."""
+        """One option less, the one that is missed least, as long as that goes; whether few answers were open."""
         while True:
             used = self._used()
-            found = [self._asked(used - {name}, (), "value") for name in sorted(used)]
-            cheap = [one for one in found if one.value is not None]
-            if not cheap:
-                return all(one.status != "unknown" for one in found)
-            self.choice = min(cheap, key=lambda one: (len(options_of(one)), one.value or 0))
+            # Roughly first: of what promises most it is then asked what it really takes.
+            found = [(self._asked(used - {name}, (), "good", _SCOUTING_S), name) for name in sorted(used)]
+            cheap = [(len(options_of(one)), one.value, name) for one, name in found if one.value is not None]
+            asked = (self._asked(used - {name}, (), "value") for _, _, name in sorted(cheap))
+            fewer = next((one for one in asked if one.value is not None), None)
+            if fewer is None:
+                return 2 * sum(one.status == "unknown" for one, _ in found) <= len(found)
+            self.choice = fewer
 
     def _thin(self) -> None:
         """One layout less, the one least in use, as long as that goes; searched from the present plan."""

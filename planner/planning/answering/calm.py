@@ -12,7 +12,7 @@ from planner.errors import SearchInterrupted
 from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.search import solved
-from planner.planning.answering.small_pools import settled_sizes
+from planner.planning.answering.small_pools import carried, settled_sizes
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.formulation.hours import periods_of
@@ -61,9 +61,11 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if not tolerance or optimum.value is None or best.case.classes or run.over:
         return found, None
 
-    asked = _Asked(best.case, run)
-    question, complete = near(question, optimum, optimum.value * (1 + tolerance))
+    most = optimum.value * (1 + tolerance)
+    asked = _Asked(best.case, run, most)
+    question, complete = near(question, optimum, most)
     optimum = known_best(question, optimum, tolerance, asked, run)
+    most = asked.most = min(most, (optimum.value or most) * (1 + tolerance))
     calm, given_up = None, ""
     if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
         lives = MinLayoutHours().row(_HOURS)
@@ -75,7 +77,8 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         return found, None
     (case, taken), held = asked.settled(calm), calm.proved and (complete or calm.trivial)
     lacks = len(case.warnings) > len(best.case.warnings)
-    if lacks or taken.value is None or taken.value > (optimum.value or 0) * (1 + tolerance):
+    fails = lacks or taken.value is None or taken.value > most
+    if fails:
         # It does not carry the day at its real sizes: the optimum is the simplest that is known to.
         case, taken, held = best.case, optimum, False
     if (taken.value or 0) < (optimum.value or 0):
@@ -93,6 +96,9 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         mixed_value=optimum.mixed_value,
     )
     simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
+    if fails and not calm.trivial:
+        told = f"{_counted(simplicity.pools, simplicity.changes)}: no simpler plan was found that carries every hour"
+        simplicity = simplicity.model_copy(update={"text": told})
     if given_up:
         told = f"{simplicity.text}; some layout lives less than {_HOURS} hours, none was found that need not"
         simplicity = simplicity.model_copy(update={"text": told})
@@ -127,8 +133,9 @@ def _clock(run: Run) -> Clock:
 class _Asked:
     """Answers variants of one question."""
 
-    def __init__(self, case: FleetCase, run: Run) -> None:
-        self.case, self.run = case, run
+    def __init__(self, case: FleetCase, run: Run, most: Fraction) -> None:
+        """Of answers beyond ``most`` it does not matter whether they carry every hour."""
+        self.case, self.run, self.most = case, run, most
 
     def __call__(
         self,
@@ -139,7 +146,17 @@ class _Asked:
         brief: bool = True,
         start: FleetChoice | None = None,
     ) -> FleetChoice:
-        """The answer within so many seconds of the run's clock, or what is open."""
+        """The answer within so many seconds of the run's clock, every hour carried, or what is open."""
+
+        def solve(one: FleetProblem) -> FleetChoice:
+            return self._once(one, goal, limit_s, brief=brief, start=start)
+
+        found = solve(question)
+        return carried(self.case, question, found, solve, self.most) if brief == (goal != "good") else found
+
+    def _once(
+        self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool, start: FleetChoice | None
+    ) -> FleetChoice:
         if self.run.interrupted:
             return FleetChoice("unknown")
         counted = self.run.left_s is None
@@ -192,10 +209,14 @@ def _told(
     )
 
 
+def _counted(pools: int, changes: int) -> str:
+    return f"{numbers.count(pools, 'pool')}, {numbers.count(changes, 'change')} a day"
+
+
 def _sentence(
     pools: int, changes: int, other_pools: int, other_changes: int, before: Fraction, more: Fraction
 ) -> str:
-    now = f"{numbers.count(pools, 'pool')}, {numbers.count(changes, 'change')} a day"
+    now = _counted(pools, changes)
     if (pools, changes) == (other_pools, other_changes) or not more:
         return f"{now}: the simplest of the cheapest plans"
     other = [numbers.count(other_pools, "pool")]

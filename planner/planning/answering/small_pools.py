@@ -19,7 +19,8 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.solver.blocking_limits import gap
 from planner.solver.rebuy import with_replicas
 
-_ROUNDS = 5
+_ROUNDS, _MORE_ROUNDS = 5, 2
+"""Questions for a plan that carries every hour; for one of many variants."""
 _MOST_ADDED = 20
 """Replicas that an hour may lack."""
 _ROUNDING = 1 - Fraction(1, MICRO)
@@ -56,7 +57,7 @@ def settled_sizes(
             break
         if choice.status != "optimal" and (grown := _with_more_replicas(case, choice)) is not None:
             return case, grown
-        factors = {at: max(more.get(at, _NONE), factors.get(at, _NONE)) for at in {**factors, **more}}
+        factors = _larger(factors, more)
         settled = _tightened(case.question, factors)
         again = solve(settled)
         if not again.periods:
@@ -64,6 +65,34 @@ def settled_sizes(
         case, choice = replace(case, settled=settled), again
     left = too_small(case, choice)
     return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
+
+
+def carried(
+    case: FleetCase, question: FleetProblem, found: FleetChoice, solve: Solve, most: Fraction
+) -> FleetChoice:
+    """The answer to a variant of the case's question with every hour carried, else ``unknown``.
+
+    Args:
+        case: what is asked.
+        question: a variant, with limits of its own.
+        found: its answer.
+        solve: answers a variant.
+        most: answers beyond are given as they are.
+    """
+    factors: dict[Hour, Fraction] = {}
+    for round_ in range(_MORE_ROUNDS + 1):
+        if found.value is None or found.value > most or not (more := too_small(case, found)):
+            break
+        if round_ == _MORE_ROUNDS:
+            return FleetChoice("unknown")
+        factors = _larger(factors, more)
+        found = solve(_tightened(question, factors))
+    # Of tightened questions "infeasible" says nothing about the variant.
+    return FleetChoice("unknown") if factors and found.value is None else found
+
+
+def _larger(factors: Mapping[Hour, Fraction], others: Mapping[Hour, Fraction]) -> dict[Hour, Fraction]:
+    return {at: max(factors.get(at, _NONE), others.get(at, _NONE)) for at in {**factors, **others}}
 
 
 def _with_idle_gpus(
