@@ -217,7 +217,7 @@ class _Search:
         return self.ask(question, "good", left_s, brief=False, start=self.choice)
 
     def _drop(self) -> bool:
-        """One option less, the one that is missed least, as long as that goes; whether few answers were open."""
+        """One option less, the one missed least, as long as that goes; whether few answers were open."""
         while True:
             used = self._used()
             # Roughly first: of what promises most it is then asked what it really takes.

@@ -97,7 +97,8 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     )
     simplicity = _told(question, optimum, choice, proved=held, least=calm.least_pools)
     if fails and not calm.trivial:
-        told = f"{_counted(simplicity.pools, simplicity.changes)}: no simpler plan was found that carries every hour"
+        counts = _counted(simplicity.pools, simplicity.changes)
+        told = f"{counts}: no simpler plan was found that carries every hour"
         simplicity = simplicity.model_copy(update={"text": told})
     if given_up:
         told = f"{simplicity.text}; some layout lives less than {_HOURS} hours, none was found that need not"
