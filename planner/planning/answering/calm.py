@@ -61,11 +61,10 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if not tolerance or optimum.value is None or best.case.classes or run.over:
         return found, None
 
-    most = optimum.value * (1 + tolerance)
+    question, complete = near(question, optimum, optimum.value * (1 + tolerance))
+    optimum = known_best(question, optimum, tolerance, _Asked(best.case, run, Fraction(0)), run)
+    most = (optimum.value or Fraction(0)) * (1 + tolerance)
     asked = _Asked(best.case, run, most)
-    question, complete = near(question, optimum, most)
-    optimum = known_best(question, optimum, tolerance, asked, run)
-    most = asked.most = min(most, (optimum.value or most) * (1 + tolerance))
     calm, given_up = None, ""
     if _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None:
         lives = MinLayoutHours().row(_HOURS)
@@ -147,13 +146,20 @@ class _Asked:
         brief: bool = True,
         start: FleetChoice | None = None,
     ) -> FleetChoice:
-        """The answer within so many seconds of the run's clock, every hour carried, or what is open."""
+        """The answer within so many seconds of the run's clock, every hour carried, or what is open.
+
+        A first look, brief and good, is not worth a second question; long searches for the best are settled
+        by who asks.
+        """
 
         def solve(one: FleetProblem) -> FleetChoice:
             return self._once(one, goal, limit_s, brief=brief, start=start)
 
         found = solve(question)
-        return carried(self.case, question, found, solve, self.most) if brief == (goal != "good") else found
+        first_look, settled_later = brief and goal == "good", not brief and goal != "good"
+        if first_look or settled_later:
+            return found
+        return carried(self.case, question, found, solve, self.most)
 
     def _once(
         self, question: FleetProblem, goal: Goal, limit_s: float, *, brief: bool, start: FleetChoice | None

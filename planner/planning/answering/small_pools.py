@@ -58,7 +58,7 @@ def settled_sizes(
         if choice.status != "optimal" and (grown := _with_more_replicas(case, choice)) is not None:
             return case, grown
         factors = _larger(factors, more)
-        settled = _tightened(case.question, factors)
+        settled = _tightened(case, case.question, factors)
         again = solve(settled)
         if not again.periods:
             return replace(case, warnings=(*case.warnings, *_lines(more))), choice
@@ -86,7 +86,7 @@ def carried(
         if round_ == _MORE_ROUNDS:
             return FleetChoice("unknown")
         factors = _larger(factors, more)
-        found = solve(_tightened(question, factors))
+        found = solve(_tightened(case, question, factors))
     # Of tightened questions "infeasible" says nothing about the variant.
     return FleetChoice("unknown") if factors and found.value is None else found
 
@@ -152,12 +152,17 @@ def _with_more_replicas(case: FleetCase, choice: FleetChoice) -> FleetChoice | N
     )
 
 
-def _tightened(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:
+def _tightened(case: FleetCase, question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:
+    """The question with so much more than the case's demand in these hours, or its own if that is more."""
+    plain = {demand.pool: demand.demand_rps for demand in case.question.demands}
     demands = tuple(
         replace(
             demand,
             demand_rps=tuple(
-                tuple(need * factors.get((*demand.pool, t), Fraction(1)) for need in needs)
+                tuple(
+                    max(need, asked * factors.get((*demand.pool, t), _NONE))
+                    for need, asked in zip(needs, plain[demand.pool][t], strict=True)
+                )
                 for t, needs in enumerate(demand.demand_rps)
             ),
         )

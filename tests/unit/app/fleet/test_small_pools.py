@@ -12,7 +12,14 @@ from planner.planning.answering.small_pools import carried
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
 
 NIGHT = ("w", "serve", 0)
-QUESTION = FleetProblem(1, (), (), (), (FleetDemand("w", "serve", ((Fraction(2),),)),))
+
+
+def needing(rps):
+    return FleetProblem(1, (), (), (), (FleetDemand("w", "serve", ((Fraction(rps),),)),))
+
+
+QUESTION = needing(2)
+CASE = SimpleNamespace(question=QUESTION)
 
 
 def cost(value, status="optimal"):
@@ -55,6 +62,12 @@ def answering(asked, *answers):
     ],
 )
 def test_what_carries_its_hours_is_an_answer(asked, found, answers, expected):
-    told = carried(None, QUESTION, found, answering(asked, *answers), Fraction(30))
+    told = carried(CASE, QUESTION, found, answering(asked, *answers), Fraction(30))
     assert (told.status, told.value) == (expected.status, expected.value)
     assert asked.needs == [3] * len(answers)
+
+
+@pytest.mark.parametrize(("already", "expected"), [(Fraction(5, 2), 3), (Fraction(4), 4)])
+def test_what_is_lacking_is_of_the_demand_and_not_on_top_of_what_was_added(asked, already, expected):
+    carried(CASE, needing(already), cost(10), answering(asked, cost(12)), Fraction(30))
+    assert asked.needs == [expected]
