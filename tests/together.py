@@ -3,14 +3,17 @@
 import re
 from pathlib import Path
 
+from sample_plans import PROBLEMS
 from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parent
 FIRST = ("verbs", "golden", "reference", "properties", "interfaces")
 """Folders whose tests take long: what comes last should be short, or one process waits for the other."""
-SHARED = re.compile(r"tests/(interfaces|reference/test_measurements|unit/(app|diagnosis|explain|report))\b")
+SHARED = re.compile(
+    r"tests/(interfaces|reference/test_(measurements|percentiles)|unit/(app|diagnosis|explain|report))\b"
+)
 """Files whose tests share servers, plans or studies, whatever their parameters."""
-_SAMPLE = re.compile(r"\[(?:.*-)?(\d\d-[a-z0-9-]+)")
+_SAMPLE = re.compile(rf"\[(?:.*-)?({'|'.join(path.stem for path in PROBLEMS)})\b")
 
 
 class Together(LoadScopeScheduling):
@@ -39,11 +42,11 @@ class Together(LoadScopeScheduling):
 def scope(nodeid):
     """Tests of a sample problem, of a file that shares, of one with the same parameters, or without any."""
     file, _, test = nodeid.partition("::")
-    if SHARED.match(file):
-        return file
     sample = _SAMPLE.search(test)
     if sample:
         return sample.group(1)
+    if SHARED.match(file):
+        return file
     return file + "".join(test.partition("[")[1:])
 
 

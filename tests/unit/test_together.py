@@ -7,7 +7,12 @@ from together import scope
 
 @pytest.mark.parametrize("name", [path.stem for path in PROBLEMS])
 def test_tests_of_a_sample_problem_run_together(name):
-    ids = (f"tests/golden/test_plans.py::test_a[{name}]", f"tests/verbs/test_every_verb.py::test_b[3-{name}]")
+    ids = (
+        f"tests/golden/test_plans.py::test_a[{name}]",
+        f"tests/verbs/test_every_verb.py::test_b[3-{name}]",
+        f"tests/golden/test_exports_beside.py::test_c[{name}-llm-d]",
+        f"tests/unit/app/test_safety_steps.py::test_d[{name}]",
+    )
     assert {scope(one) for one in ids} == {name}
 
 
