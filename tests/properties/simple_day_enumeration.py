@@ -18,7 +18,7 @@ from plan_limits import plain
 
 NEVER = np.int64(2**60)
 """Money of what cannot be."""
-MOST_STATES, MOST_BOUGHT = 60, 2000
+MOST_STATES, MOST_BOUGHT, MOST_COUNTS = 60, 2000, 5000
 
 
 class TooMany(Exception):  # noqa: N818 - a state, not a fault
@@ -55,6 +55,8 @@ class Days:
         for demand in self.p.demands:
             mine = [i for i, (o, _) in enumerate(self.places) if o.pool == demand.pool and i in allowed]
             pools.append([(mine, row) for row in self._of_pool(demand, t, mine)])
+        if math.prod(len(rows) for rows in pools) > MOST_COUNTS:
+            raise TooMany
         found = []
         for combo in itertools.product(*pools):
             counts = [0] * len(self.places)
@@ -66,6 +68,8 @@ class Days:
 
     def _of_pool(self, demand, t, mine):
         tops = [max(self._alone(demand, hour, i) for hour in range(self.p.periods)) for i in mine]
+        if math.prod(top + 1 for top in tops) > MOST_COUNTS:
+            raise TooMany
         rows = itertools.product(*(range(top + 1) for top in tops))
         return [row for row in rows if self._fine(demand, t, mine, row)]
 
