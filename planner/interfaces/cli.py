@@ -22,7 +22,7 @@ from planner.interfaces.diagnose_command import diagnose
 from planner.interfaces.export_command import export
 from planner.interfaces.fleet_commands import routes, schedule
 from planner.interfaces.front_commands import alternatives, pareto
-from planner.interfaces.group import HouseGroup
+from planner.interfaces.group import HouseGroup, keeping_inputs
 from planner.interfaces.help_examples import with_examples
 from planner.interfaces.options import OutFile
 from planner.interfaces.output import Answer
@@ -164,6 +164,7 @@ def schema(
 
 
 with_examples(app)
+keeping_inputs(app)
 
 
 def run(arguments: list[str]) -> int:

@@ -1,12 +1,22 @@
-"""A group of commands that answers an unknown name in the house's words."""
+"""Groups of commands that answer an unknown name in the house's words, and commands that keep what they read."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from typer.core import TyperGroup
+from typer import Typer
+from typer.core import TyperCommand, TyperGroup
 
+from planner.errors import InputError, input_error
 from planner.interfaces.faults import choice_fault
+
+_WRITTEN = ("out", "save", "svg", "docs", "calibration_out")
+"""Parameters that name a file to be written, by the name of their argument."""
+_BOTH = ("results",)
+"""Those that name a file to go on with."""
 
 
 class HouseGroup(TyperGroup):
@@ -38,3 +48,47 @@ class HouseGroup(TyperGroup):
                 placed: Any = problem
                 placed.ctx = command.context_class(command, info_name=name, parent=ctx)
             raise
+
+
+class HouseCommand(TyperCommand):
+    """A command that does not write over a file that its line names to be read."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it.
+
+        Raises:
+            InputError: one file is to be read and to be written.
+        """
+        _keep_inputs(ctx.command_path, ctx.params)
+        return super().invoke(ctx)
+
+
+def keeping_inputs(app: Typer) -> None:
+    """Make every command of a program, and of its groups, one that keeps what it reads."""
+    for command in app.registered_commands:
+        command.cls = HouseCommand
+    for group in app.registered_groups:
+        assert group.typer_instance is not None, "groups are programs"
+        keeping_inputs(group.typer_instance)
+
+
+def _keep_inputs(command: str, named: Mapping[str, object]) -> None:
+    read = [
+        path for name, value in named.items() if name not in (*_WRITTEN, *_BOTH) for path in _files(value)
+    ]
+    for name in _WRITTEN:
+        for target in _files(named.get(name)):
+            if any(os.path.samefile(target, path) for path in read):
+                raise _overwritten(f"{command}: --{name.replace('_', '-')}", target)
+
+
+def _files(value: object) -> Iterator[Path]:
+    """Ordinary files that a value of the line names: an argument, an option, or one that repeats."""
+    for item in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(item, str | Path) and os.path.isfile(item):  # noqa: PTH113 - no path raises here
+            yield Path(item)
+
+
+def _overwritten(where: str, target: Path) -> InputError:
+    other = target.with_stem(f"{target.stem}-new")
+    return input_error(where, "", f"{target}, which the command reads", "another file", f'"{other}"')

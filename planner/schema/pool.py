@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from planner.schema.base import Noun, earlier
+from planner.schema.catalog_entry import Positive
 from planner.schema.efficiency import Efficiency
 from planner.schema.reuse_state import PoolReuse
 from planner.schema.routing import RoutingPolicy
@@ -24,7 +25,7 @@ class OfferTaken(Noun):
     provider: str
     region: str
     instance: str
-    gpus: int
+    gpus: Positive
     usd_per_hour: float
 
 

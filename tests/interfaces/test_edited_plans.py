@@ -66,3 +66,10 @@ def test_all_that_is_wrong_with_a_pool_is_told_at_once(refused, edited):
 def test_an_engine_that_the_catalog_lacks_is_refused(refused, edited):
     path = edited(engine="vlmm")
     refused('found "vlmm", expected one of', "replay", path, "--duration", "5", "--seeds", "1")
+
+
+def test_an_instance_has_gpus(refused, edited):
+    offer = {"provider": "p", "region": "r", "instance": "i", "gpus": 0, "usd_per_hour": 2.0}
+    path = edited(offer=offer)
+    for command, *flags in (*READERS, ("export", "--to", "compose", "--out", "starts")):
+        refused("pools.0.offer.gpus: found 0, expected a number of at least 1", command, path, *flags)
