@@ -1,4 +1,4 @@
-"""Groups of commands that answer an unknown name in the house's words, and commands that keep what they read."""
+"""Groups that answer an unknown name in the house's words; commands that keep what they read."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _keep_inputs(command: str, named: Mapping[str, object]) -> None:
     ]
     for name in _WRITTEN:
         for target in _files(named.get(name)):
-            if any(os.path.samefile(target, path) for path in read):
+            if any(target.samefile(path) for path in read):
                 raise _overwritten(f"{command}: --{name.replace('_', '-')}", target)
 
 
