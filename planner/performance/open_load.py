@@ -34,11 +34,14 @@ Measure = Callable[
 def concurrency_at_cap(batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy) -> FloatArray:
     """Mean number decoding when the largest batch is just enough (see `waiting.mean_number_for_cap`).
 
-    An upper bound: prompts that wait for each other make the number vary more (`Load.slots`).
+    An upper bound: prompts that wait for each other and answers that slow each other make it vary more
+    (`Load.slots`).
     """
     if policy.saturated:
         return np.asarray(batch_sequences, dtype=np.float64)
-    arrivals = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
+    arrivals = 0.0
+    if routing.count_variance(*traffic.router) is None:
+        arrivals = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
     peakedness = waiting.peakedness_ratio(arrivals)
     return waiting.mean_number_for_cap(batch_sequences, policy.slot_z_score, peakedness)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from planner.performance.evaluate import batch_ceiling, memory_need
 from planner.performance.kv_transfer import KvTransfer
 from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas
 from planner.performance.memory_fit import Fill, MemoryFit, memory_fit
-from planner.performance.pool_sizes import Capacity, Carried, pool_sizes, size_by_size
+from planner.performance.pool_sizes import FEW_SIZES, SIZES, Capacity, Carried, pool_sizes, size_by_size
 from planner.performance.prefill_capacity import prefill_capacities
 from planner.performance.prefill_worker import PrefillWorkers, prompt_atoms, prompt_tokens
 from planner.performance.prompt_queue import Room, tail_of
@@ -105,6 +105,14 @@ class SideEvaluation:
         return percent / 100.0 if percent else 1.0
 
 
+class _Decoding(NamedTuple):
+    """Decode workers at one division of the limits."""
+
+    limits_s: Mapping[str, float]
+    capacity: Callable[[Traffic, IntArray], Capacities]
+    alone: Capacities
+
+
 class Pair:
     """The two sides and the ways to divide limits between them.
 
@@ -137,6 +145,11 @@ class Pair:
         )
         self.answers: Replicas = self._replicas(decode) if alike is None else alike.answers
         self.decoded = answer_traffic(given.traffic, local_tokens)
+        self._alone: dict[Division, _Decoding] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is known already: it can be found again, and other processes take no functions."""
+        return {**self.__dict__, "_alone": {}}
 
     def divisions(self) -> Iterator[Division]:
         """Those that may be of use: some worker can keep its share, and no smaller one is enough for all."""
@@ -192,8 +205,20 @@ class Pair:
             handed[tail_of(statistic)] = bound_s * np.maximum(tokens / long, 1.0)
         return Room(handed, {name: division.start / 100.0 * limit for name, limit in first_s.items()})
 
-    def decode_side(self, division: Division, first_s: Mapping[str, float] | None = None) -> SideEvaluation:
-        """Decode candidates within their shares, of these limits on the first token if they are given."""
+    def decode_side(self, division: Division) -> SideEvaluation:
+        """Decode candidates within their shares."""
+        limits, capacity, found = self._decoding(division)
+        # No prompts wait here: bursts that are spread are worth much, else only batches vary less in a pool.
+        told = SIZES if self.decoded.arrival_scv_ratio > 1.0 else FEW_SIZES
+        one_by_one = size_by_size(capacity, self.decoded)
+        sizes = self._sizes(one_by_one, self.decoded, self.given.routing, found, self.decode, told)
+        evaluation = self._evaluation(self.decode, self.decode_fit, found, limits, self.given.traffic, sizes)
+        return SideEvaluation("decode", division, evaluation, self.decode.specs)
+
+    def _decoding(self, division: Division, first_s: Mapping[str, float] | None = None) -> _Decoding:
+        """What each decode worker alone carries, within these limits on the first token if they are given."""
+        if first_s is None and division in self._alone:
+            return self._alone[division]
         given = self.given
         limits = {name: limit for name, limit in given.limits_s.items() if name[:3] in ("itl", "tpo")}
         for name, limit in given.limits_s.items():
@@ -211,14 +236,11 @@ class Pair:
             asked = (pooled, given.load, limits, model.measure, rows, explained)
             return model.in_time(capacities(self.answers, ceiling[rows], *asked), rows)
 
-        found = capacity(self.decoded, np.arange(ceiling.size, dtype=np.int64), explained=True)
-        sizes = None
-        if self.decoded.arrival_scv_ratio > 1.0:
-            # No prompts wait here: even loads are worth 2 % of a batch, bursts that are spread much more.
-            one_by_one = size_by_size(capacity, self.decoded)
-            sizes = self._sizes(one_by_one, self.decoded, given.routing, found, self.decode)
-        evaluation = self._evaluation(self.decode, self.decode_fit, found, limits, given.traffic, sizes)
-        return SideEvaluation("decode", division, evaluation, self.decode.specs)
+        every = np.arange(ceiling.size, dtype=np.int64)
+        found = _Decoding(limits, capacity, capacity(self.decoded, every, explained=True))
+        if first_s is None:
+            self._alone[division] = found
+        return found
 
     def workers(
         self,
@@ -240,7 +262,7 @@ class Pair:
             return [0]
         sender_ms = 0 if self.given.first_token_from == "prefill" else None
         everything, first = Division(100, 100, 100, sender_ms), first_limits_s(self.given.limits_s, 0)
-        found = self.decode_side(everything, first).evaluation.capacities
+        found = self._decoding(everything, first).alone
         usable = found.max_batch > 0
         if not usable.any():
             return [len(START_PERCENT) - 1]
@@ -253,7 +275,7 @@ class Pair:
         """Rooms from what the quickest start takes to what the slowest does at its capacity."""
         first = first_limits_s(self.given.limits_s, answer)
         loosest = Division(START_PERCENT[-1], KV_TRANSFER_PERCENT[-1], answer)
-        found = self.decode_side(loosest).evaluation.capacities
+        found = self._decoding(loosest).alone
         usable = found.max_batch > 0
         if not usable.any():
             return [len(START_PERCENT) - 1]
@@ -270,7 +292,7 @@ class Pair:
     def _kept(self, place: int, answer: int) -> bool:
         """Whether some decode candidate keeps the shares of a place."""
         division = Division(START_PERCENT[place], KV_TRANSFER_PERCENT[place], answer)
-        return bool((self.decode_side(division).evaluation.capacities.max_batch > 0).any())
+        return bool((self._decoding(division).alone.max_batch > 0).any())
 
     def _alone_s(self) -> float:
         """The quickest start of any decode candidate."""
@@ -338,7 +360,8 @@ class Pair:
         policy: RoutingPolicy,
         alone: Capacities,
         side: RoleCandidates,
+        sizes: Sequence[int] = SIZES,
     ) -> PoolSizes | None:
         bits = [*side.refusals.values(), *side.candidates.structural.values(), alone.max_batch == 0]
         rooms, counts = Rooms.of(side.candidates), ~np.logical_or.reduce(bits)
-        return pool_sizes(capacity, traffic, policy, alone, rooms, counts, self.given.need_rps)
+        return pool_sizes(capacity, traffic, policy, alone, rooms, counts, self.given.need_rps, sizes)

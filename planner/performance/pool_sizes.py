@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +15,8 @@ from planner.schema.traffic import Traffic
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Replicas of a pool; what lies between counts as the smaller one, and more than the last as the last."""
+FEW_SIZES = (1, 2, 4)
+"""Those of pools in which nothing waits for prompts and arrivals are random: only their batches vary less."""
 
 _ROUNDING = 1e-9
 _FEW = 200
@@ -53,6 +55,7 @@ def pool_sizes(
     rooms: Rooms,
     counts: BoolArray,
     need_rps: float = np.inf,
+    sizes: Sequence[int] = SIZES,
 ) -> PoolSizes | None:
     """Rates and batches by the number of replicas; None where they do not depend on it.
 
@@ -68,30 +71,31 @@ def pool_sizes(
         rooms: what candidates are compared within.
         counts: candidates that may be bought; others outdo nobody.
         need_rps: what the pool must carry at the busiest hour.
+        sizes: numbers of replicas that are told apart, rising from 1.
     """
     if policy in SCATTERING and traffic.arrival_scv_ratio <= 1.0:
         return None
     usable = counts & (alone.rate_rps > 0.0)
     filled = np.divide(need_rps, alone.rate_rps, out=np.zeros_like(alone.rate_rps), where=usable)
     filled = np.ceil(filled - _ROUNDING)
-    kept = np.flatnonzero(filled >= SIZES[1])
+    kept = np.flatnonzero(filled >= sizes[1])
     if not kept.size:
         return None
     if kept.size > _FEW:
-        kept = kept[_contending(capacity, policy, alone, rooms, counts, kept, filled)]
-    rate = np.repeat(alone.rate_rps[:, None], len(SIZES), axis=1)
-    batch = np.repeat(alone.max_batch[:, None], len(SIZES), axis=1)
+        kept = kept[_contending(capacity, policy, alone, rooms, counts, kept, filled, np.array(sizes))]
+    rate = np.repeat(alone.rate_rps[:, None], len(sizes), axis=1)
+    batch = np.repeat(alone.max_batch[:, None], len(sizes), axis=1)
     scattered = alone.rate_rps.copy()
     if traffic.arrival_scv_ratio != 1.0:
-        scattered[kept] = capacity("random", np.full(kept.shape, SIZES[-1]), kept)[0]
-    sizes = np.array(SIZES, dtype=np.int64)
-    place, of = np.nonzero(filled[kept] >= sizes[1:, None])
+        scattered[kept] = capacity("random", np.full(kept.shape, sizes[-1]), kept)[0]
+    counted = np.array(sizes, dtype=np.int64)
+    place, of = np.nonzero(filled[kept] >= counted[1:, None])
     asked = kept[of], place + 1
-    rate[asked], batch[asked] = capacity(policy, sizes[asked[1]], asked[0])
-    for column in range(1, len(SIZES)):
+    rate[asked], batch[asked] = capacity(policy, counted[asked[1]], asked[0])
+    for column in range(1, counted.size):
         fewer = rate[:, column] <= rate[:, column - 1]
         rate[fewer, column], batch[fewer, column] = rate[fewer, column - 1], batch[fewer, column - 1]
-    return PoolSizes(policy, sizes, rate, batch, scattered)
+    return PoolSizes(policy, counted, rate, batch, scattered)
 
 
 def _contending(
@@ -102,9 +106,9 @@ def _contending(
     counts: BoolArray,
     kept: IntArray,
     filled: FloatArray,
+    sizes: IntArray,
 ) -> BoolArray:
     """Of some candidates, those that may be the best of a room in a pool."""
-    sizes = np.array(SIZES)
     largest = int(sizes[np.searchsorted(sizes, filled[kept].max(), side="right") - 1])
     most = alone.rate_rps.copy()
     most[kept] = capacity(policy, np.full(kept.shape, largest), kept)[0]

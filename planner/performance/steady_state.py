@@ -8,7 +8,9 @@ D / (answer x T). Three corrections follow from prompts that come in clumps:
 - Prefill takes the share r = 1 - T_d/T of the time from decoding. Prompts that wait for each other
   start their answers in batches, as many as a busy period of an M/G/1 queue of load r serves, so the
   number decoding varies more than Poisson (`waiting.batched_peakedness_ratio`, k).
-- A token is likelier to be in a full step: the batch it sees is D + k on average.
+- A token is likelier to be in a full step: the batch it sees is D + k on average. Answers slow each other,
+  so their number varies more than k says (`State.peakedness`); seen by more tokens, longer steps are as much
+  more as if they did not.
 - An answer meets more prompts than D. It starts when L = b + b^2 (1 + c_s^2)/(2 (1 - b)) others are in the
   prefill queue of utilization b = x T_m/T (a departing prompt leaves what an arriving one finds), and ends
   after a token, so that only the share x/b of that is there: L (1 - T/T_m) more. And (c_a^2 - 1)/2 more
@@ -33,6 +35,8 @@ from planner.schema.traffic import Traffic
 
 _ALMOST_ALL = 0.999
 """Of the largest number whose prompts just fit into every step; at that number the queue has no end."""
+_MOST_SLOWED = 0.9
+"""Of a step that its answers may cause: beyond, their number drifts for longer than a busy hour lasts."""
 
 
 def prompt_context_tokens(traffic: Traffic) -> float:
@@ -116,21 +120,47 @@ def _step_times(
 def _clumped(state: State, traffic: Traffic) -> State:
     """The three corrections for prompts that come in clumps."""
     arrival = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
-    prompt = traffic.prefill_scv_ratio
-    r = state.delayed
-    peakedness = waiting.batched_peakedness_ratio(r, arrival, prompt)
     busy = np.minimum(state.share * state.mixed_s / state.step_s, _ALMOST_ALL)
     queue = busy + busy * _wait_ratio(state, traffic, busy)
+    even_speed, peakedness = _peakedness(state, traffic, arrival, queue)
     met = max(arrival - 1.0, 0.0) / 2.0 + queue * (1.0 - state.step_s / state.mixed_s)
     even = _random_ratio(traffic)
     found = even + (1.0 - even) * _found_by_even(state.mean) + met / np.maximum(state.mean, 1e-9)
     share = np.minimum(state.share * found, 1.0)
     running = np.maximum(state.mean, 1.0)
-    heavier = np.clip(state.mean + peakedness - running, 0.0, running) * state.per_sequence_s
+    heavier = np.clip(state.mean + even_speed - running, 0.0, running) * state.per_sequence_s
     step_s = state.decode_s + heavier + share * (state.mixed_s - state.decode_s)
     extra_s = (share - state.share) * (state.mixed_s - state.decode_s)
     rate = state.rate * state.step_s / step_s
     return replace(state, peakedness=peakedness, share=share, step_s=step_s, rate=rate, extra_s=extra_s)
+
+
+def _peakedness(
+    state: State, traffic: Traffic, arrival_scv_ratio: float, prompts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Variance over mean of the number decoding: as if it did not slow steps, and as it does.
+
+    Equations: with steps of a + b n the number leaves as n / (a + b n), so of births and deaths at a mean m
+    the variance is k m / (1 - s), s = b m / (a + b m): answers that slow each other keep more of them here,
+    whatever their lengths (a symmetric queue). Behind a router that compares loads replicas differ by few
+    requests, and what varies is the pool: k/(n (1 - s)), and v (1 + q)/m for the requests by which counts
+    differ and the q prompts among them, v of `routing.count_variance`; never more than arrivals at one
+    replica explain, nor less than evenly spaced ones do.
+    Source: Kelly, Reversibility and stochastic networks, 1979, section 3.3, for the symmetric queue. Against
+        runs of 20 to 600 answers, one to 16 replicas: ``docs/decisions/0049-answers-slow-each-other.md``.
+    """
+    policy, replicas = traffic.router
+    r, prompt = state.delayed, traffic.prefill_scv_ratio
+    slowed = state.per_sequence_s * state.mean / state.decode_s
+    more = 1.0 / (1.0 - np.minimum(slowed, _MOST_SLOWED))
+    alone = waiting.batched_peakedness_ratio(r, arrival_scv_ratio, prompt)
+    differ = routing.count_variance(policy, replicas)
+    if differ is None:
+        return alone, alone * more
+    n, least = min(replicas, routing.MOST_SERVERS), waiting.peakedness_ratio(0.0)
+    pool = waiting.batched_peakedness_ratio(r, traffic.arrival_scv_ratio, prompt) / n
+    own = np.minimum(differ * (1.0 + prompts) / np.maximum(state.mean, 1e-9), alone) * (1.0 - 1.0 / n)
+    return np.maximum(pool + own, least), np.maximum(pool * more + own, least)
 
 
 def _random_ratio(traffic: Traffic) -> float:

@@ -180,6 +180,16 @@ def seen_ratio(policy: str, replicas: int, slowed_ratio: FloatArray) -> FloatArr
     return 1.0 / n + (1.0 - 1.0 / n) * slowed_ratio
 
 
+def count_variance(policy: str, replicas: int) -> float | None:
+    """Variance of the requests at one replica around their mean in the pool; None: loads are not compared.
+
+    By judgment: who joins the least loaded keeps counts within one of each other, two choices within a few.
+    """
+    if replicas == 1 or policy in (*_SCATTERED, "round-robin"):
+        return None
+    return 2.0 if policy == "power-of-two" else 1.0
+
+
 def _own_queue_ratio(policy: str, n: int, slowed_ratio: FloatArray | None) -> FloatArray | float:
     """How far waits are those of a queue of one's own (1) rather than of the shortest of n rests (1/n)."""
     if policy == "shared-queue":

@@ -34,6 +34,12 @@ def _kind(value, schema, root, path):
     return [] if fits else [f"{path}: {value!r} is no {name}"]
 
 
+def _at_least(value, schema, root, path):
+    least = schema["minimum"]
+    too_small = isinstance(value, int | float) and value < least
+    return [f"{path}: {value!r} is below {least}"] if too_small else []
+
+
 def _reference(value, schema, root, path):
     name = schema["$ref"].removeprefix("#/$defs/")
     return faults(value, root["$defs"][name], root, path)
@@ -99,4 +105,5 @@ CHECKS = {
     "items": _items,
     "enum": _one_of_these,
     "const": _same,
+    "minimum": _at_least,
 }

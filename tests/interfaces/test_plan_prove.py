@@ -24,7 +24,7 @@ confidence: 50 %
 workloads:
   - name: rag
     model: llama-3.1-8b
-    demand: {peak_rps: 10}
+    demand: {peak_rps: 20}
     lengths: {input: {p50: 6000, p99: 36000}, output: {p50: 80, p99: 400}}
     slo: {ttft_p99: 4 s, itl_p99: 60 ms}
     routing: {policy: round-robin}

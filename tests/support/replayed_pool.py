@@ -42,6 +42,12 @@ class Case:
         found = self._measured(self.traffic, ("ttft_mean",))
         return float(np.interp(busy, np.maximum.accumulate(found.prefill_utilization), found.rate_rps))
 
+    def slots_rps(self, policy, replicas, batch):
+        """Largest rate of a replica at which a batch of so many slots is planned to do."""
+        traffic = replace(self.traffic, routing=Routing(policy, replicas))
+        found = self._measured(traffic, ())
+        return float(np.interp(batch, np.maximum.accumulate(found.slots), found.rate_rps))
+
     def planned(self, policy, replicas, burstiness, rate_rps, names):
         """Latencies by name."""
         traffic = replace(self.traffic, routing=Routing(policy, replicas), arrival_scv_ratio=burstiness)
@@ -63,7 +69,7 @@ class Case:
         found = {name: chosen.first_token_s(rate, queue, name.split("_")[1], None) for name in names}
         return {name: float(value[0]) for name, value in found.items()}, float(rate[0])
 
-    def replayed(self, policy, replicas, burstiness, rate_rps, names, count=20_000, seed=1):
+    def replayed(self, policy, replicas, burstiness, rate_rps, names, count=20_000, seed=1, batch=BATCH):
         """The same of a run."""
         random = np.random.default_rng(seed)
         profile = RateProfile.steady(rate_rps * replicas, count / rate_rps / replicas)
@@ -72,7 +78,7 @@ class Case:
         computed = np.maximum(np.round(prompt * (1.0 - self.cached)), 1).astype(int)
         asked = Requests(*(column.tolist() for column in (arrival, prompt, answer, computed)))
         overhead_s = samples.OVERHEAD_S
-        pool = PoolPlan("chat/serve/1", self._worker(), replicas, policy, overhead_s=overhead_s)
+        pool = PoolPlan("chat/serve/1", self._worker(batch), replicas, policy, overhead_s=overhead_s)
         since_s = float(arrival[arrival.size // 7])
         plan = RunPlan(ServicePlan(serve=(pool,)), asked, since_s, float(arrival[-1]), seed=seed)
         found = observed(plan, simulate(plan), {}).statistics
@@ -82,12 +88,12 @@ class Case:
         batch = np.full(_LOADS.size, float(BATCH))
         return measure(self.model, _ROWS, _LOADS, batch, traffic, samples.MEDIANS, names)
 
-    def _worker(self):
+    def _worker(self, batch):
         def step_s(*loads):
             return self.model.step_s(np.zeros(loads[0].size, dtype=np.int64), *loads)
 
         context = max(self.traffic.decode_context_tokens, 64.0)
-        return Worker(step_times(step_s, BATCH, self.chunk, context), self.chunk, BATCH)
+        return Worker(step_times(step_s, BATCH, self.chunk, context), self.chunk, batch)
 
 
 def _drawn(side, count, random):

@@ -88,7 +88,7 @@ def test_hits_that_no_number_changes_are_those_of_the_plain_key():
     )
     # Rows whose hits depend on the number of replicas are those of replicas alone.
     alone = detailed.pools[0].capacity_rps / plain.pools[0].capacity_rps
-    assert 0.97 < alone < 1.0 + 1e-6
+    assert 0.94 < alone < 1.0 + 1e-6
     assert plain.pools[0].reuse is None
     assert detailed.pools[0].reuse.replicas_to is None
 

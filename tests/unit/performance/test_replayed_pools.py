@@ -1,11 +1,13 @@
 """The load formulas beside the replay, which knows none of them, at the same step times and rates."""
 
+import math
+
 import numpy as np
 import pytest
 
 from planner.schema.routing import POLICIES, SCATTERING
 from tests import load_samples as samples
-from tests.support.replayed_pool import Case
+from tests.support.replayed_pool import BATCH, Case
 
 UNSAFE = -0.12
 """Planned over replayed, less 1, at least: where the formulas do not know better, they err upward."""
@@ -35,6 +37,13 @@ AGENT = Case(
 )
 HEAVY = Case(samples.configuration(batched_tokens=2048), {"p50": 1000, "p99": 9000}, {"p50": 150, "p99": 600})
 HEAVY_ALONE = Case(samples.configuration(batched_tokens=8192), {"p50": 1500, "p99": 20_000}, 1)
+FILLED = Case(
+    samples.configuration(tp=8, batched_tokens=2048),
+    {"p50": 12_000, "p99": 30_000},
+    {"p50": 400, "p99": 1500},
+    cached=0.9,
+)
+"""Answers read so much KV that they slow each other: half of a step grows with their number."""
 TTFT = ("ttft_mean", "ttft_p90", "ttft_p99")
 
 
@@ -123,3 +132,19 @@ def test_what_is_planned_is_no_less_than_what_is_replayed(case, policy, replicas
     found = {name: planned[name] / seen[name] - 1.0 for name in names}
     least = UNSAFE if burstiness <= 1 else UNSAFE_IN_BURSTS
     assert all(error >= least for error in found.values()), found
+
+
+@pytest.mark.parametrize(("policy", "replicas"), [("random", 1), ("least-loaded", 4), ("power-of-two", 12)])
+def test_a_batch_that_is_planned_to_do_hardly_lets_anybody_wait(policy, replicas):
+    count, batch = 12_000 * math.isqrt(replicas), 48
+    rate = FILLED.slots_rps(policy, replicas, batch)
+
+    def waits(rate_rps):
+        capped, free = (
+            FILLED.replayed(policy, replicas, 1.0, rate_rps, ("ttft_p99",), count, batch=slots)["ttft_p99"]
+            for slots in (batch, BATCH)
+        )
+        return capped / free
+
+    assert waits(rate) <= 1.12
+    assert waits(1.12 * rate) > 1.5, "the batch would do for much more"
