@@ -189,8 +189,9 @@ def _warnings(services: Sequence[Service], trace: TraceLengths | None) -> tuple[
             )
         elif service.cached > 0.0:
             found.append(f"{service.workload}: prefix hits as planned, {service.cached:.0%} of prompt tokens")
-        if any("at decode" in pool.option for pool in service.pools):
+        if any("at decode" in pool.option and not pool.local_prefill_tokens for pool in service.pools):
             found.append(
-                f"{service.workload}: short prompts go to prefill workers here, not to decode workers"
+                f"{service.workload}: this plan is older than its replay: short prompts go to prefill workers"
+                " here, not to decode workers"
             )
     return tuple(found)

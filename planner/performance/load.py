@@ -167,6 +167,8 @@ class State:
     """Intermediate quantities of one evaluation; seconds and tokens, shape (rows,)."""
 
     rows: IntArray
+    servers: FloatArray
+    """Attention ranks times stages: each computes prompts of its own, and the others wait for it."""
     mean: FloatArray
     """Mean number decoding."""
     peakedness: FloatArray

@@ -74,6 +74,7 @@ def steady_state(
     step_s = decode_s + share * (mixed_s - decode_s)
     state = State(
         rows=rows,
+        servers=servers,
         mean=mean,
         peakedness=np.zeros_like(mean),
         chunk=chunk,

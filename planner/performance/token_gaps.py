@@ -85,7 +85,7 @@ class _Prefill:
     """Prompt tokens that share the steps of a token, per row."""
 
     share: FloatArray
-    """Of gaps with any."""
+    """Of gaps with any, at any prompt server: ranks and stages wait for each other."""
     median_tokens: FloatArray
     """Of these, as a lognormal."""
     log_sigma: FloatArray
@@ -117,7 +117,7 @@ def _prefill(state: State, traffic: Traffic, steps: DeepSteps) -> _Prefill:
     chunks) of mean m and variation c^2 arrives in it: a of them in T_d, g in the time of one on average. A
     step has none with probability exp(-a (u_0 + u_1 + ...)), u_0 = 1 and u_(k+1) = 1 - E[exp(-g u_k piece/m)]
     (pieces as gamma); Var[W] = w m (c^2 + c_a^2) / (1 - g^2) with w the mean. Steps with prompts are taken as
-    lognormal with these moments.
+    lognormal with these moments. Of s prompt servers some has prompts in 1 - (1 - share)^s of the steps.
     Source: branching with immigration, N' = Poisson(a + g N) (Harris, The Theory of Branching Processes,
     1963, chapter V).
     """
@@ -139,7 +139,8 @@ def _prefill(state: State, traffic: Traffic, steps: DeepSteps) -> _Prefill:
     random, uneven = (np.log(np.maximum(v / share / (together * together), 1.0 + 1e-6)) for v in both)
     # Uneven arrivals widen what comes together; a lower median must not make up for all of it.
     median, log_sigma = together * np.exp(-(random + uneven) / 4.0), np.sqrt(uneven)
-    return _Prefill(share, median, log_sigma, pieces.sizes, work / mean * pieces.long)
+    anywhere = -np.expm1(state.servers * np.log1p(-np.minimum(share, 1.0 - 1e-12)))
+    return _Prefill(anywhere, median, log_sigma, pieces.sizes, state.servers * work / mean * pieces.long)
 
 
 def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:

@@ -132,6 +132,9 @@ class _Run(ReplicasOverTime):
             self.places[index] = -1
             return
         self.places[index] = number
+        if self.back and requests.prompt[index] <= self.plan.service.local_prefill_tokens:
+            self._compute_at_decode(index, now)
+            return
         pool.arrived += 1
         if pool.queue is not None:
             pool.queue.append(index)
@@ -145,6 +148,16 @@ class _Run(ReplicasOverTime):
         requests = self.plan.requests
         prompt, answer = requests.prompt[index], requests.answer[index]
         return any(pool.plan.worker.holds(prompt, answer) for pool in self.back)
+
+    def _compute_at_decode(self, index: int, now: float) -> None:
+        """A short prompt needs no prefill replica and no KV transfer."""
+        back = self._back_for(index)
+        if back is None:
+            self.stuck.append(index)
+            return
+        self.receivers[index] = back
+        self.pools[back].arrived += 1
+        self._send(back, self.pools[back].chosen(index), index, now)
 
     def _send(self, number: int, place: int, index: int, now: float) -> None:
         pool = self.pools[number]

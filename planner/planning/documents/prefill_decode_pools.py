@@ -58,6 +58,7 @@ def _prefill_pool(case: PoolCase, place: int, pair: Pair, load: DisaggregatedLoa
         place + 1,
         ttft_s=_finite(ttft_s),
         kv_transfer_s=_finite(load.kv_transfer_s),
+        local_prefill_tokens=pair.local_tokens or None,
         link_load=load.link_load,
         bound=_prefill_bound(case, pair),
     )
@@ -74,6 +75,7 @@ def _decode_pool(case: PoolCase, place: int, pair: Pair, load: DisaggregatedLoad
         tpot_s=_finite({name: float(found[f"tpot_{name}"][place]) for name in SHOWN_STATISTICS}),
         e2e_s=_finite({name: load.end_to_end_s(place, name) for name in SHOWN_STATISTICS}),
         e2e_is_upper_bound=True,
+        local_prefill_tokens=pair.local_tokens or None,
         bound=_decode_bound(case, pair, float(load.answers.concurrency[place])),
     )
 

@@ -104,6 +104,7 @@ def service_plan(pools: Sequence[Pool], hours: Sequence[Mapping[str, Share]], gi
         decode=tuple(one.plan() for one in roles["decode"]),
         starts_answers=bool(roles["decode"]) and supports.first_token_from == "decode",
         hidden_fraction=float(kv_transfer.hidden) if kv_transfer is not None else 0.0,
+        local_prefill_tokens=max((pool.local_prefill_tokens or 0 for pool in pools), default=0),
     )
 
 

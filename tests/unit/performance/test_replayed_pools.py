@@ -148,3 +148,17 @@ def test_a_batch_that_is_planned_to_do_hardly_lets_anybody_wait(policy, replicas
 
     assert waits(rate) <= 1.12
     assert waits(1.12 * rate) > 1.5, "the batch would do for much more"
+
+
+def test_tokens_wait_for_prompts_at_any_stage():
+    """At a load at which one stage has prompts in fewer than one of a hundred steps, and two have in more."""
+    staged = Case(
+        samples.configuration(tp=2, pp=2, batched_tokens=8192),
+        {"p50": 4000, "p99": 8000},
+        {"p50": 300, "p99": 1200},
+    )
+    rate = staged.rate_rps(0.12)
+    planned = staged.planned("random", 1, 1.0, rate, ("itl_p99",))["itl_p99"]
+    seen = staged.replayed("random", 1, 1.0, rate, ("itl_p50", "itl_p99"), 12_000)
+    assert seen["itl_p99"] > 3.0 * seen["itl_p50"], "prompts are in more than one gap of a hundred"
+    assert planned >= 0.88 * seen["itl_p99"]
