@@ -15,8 +15,8 @@ from planner.interfaces.faults import choice_fault
 
 _WRITTEN = ("out", "save", "svg", "docs", "calibration_out")
 """Parameters that name a file to be written, by the name of their argument."""
-_BOTH = ("results",)
-"""Those that name a file to go on with."""
+_TEXTS = ("more", "model", "engine_args", "compare")
+"""Those that are texts, and may name a file to be read; other texts are no files."""
 
 
 class HouseGroup(TyperGroup):
@@ -74,7 +74,10 @@ def keeping_inputs(app: Typer) -> None:
 
 def _keep_inputs(command: str, named: Mapping[str, object]) -> None:
     read = [
-        path for name, value in named.items() if name not in (*_WRITTEN, *_BOTH) for path in _files(value)
+        path
+        for name, value in named.items()
+        if name not in _WRITTEN
+        for path in _files(value, texts=name in _TEXTS)
     ]
     for name in _WRITTEN:
         for target in _files(named.get(name)):
@@ -82,10 +85,11 @@ def _keep_inputs(command: str, named: Mapping[str, object]) -> None:
                 raise _overwritten(f"{command}: --{name.replace('_', '-')}", target)
 
 
-def _files(value: object) -> Iterator[Path]:
+def _files(value: object, *, texts: bool = False) -> Iterator[Path]:
     """Ordinary files that a value of the line names: an argument, an option, or one that repeats."""
     for item in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(item, str | Path) and os.path.isfile(item):  # noqa: PTH113 - no path raises here
+        named = isinstance(item, Path) or (texts and isinstance(item, str))
+        if named and os.path.isfile(item):  # noqa: PTH113 - no path raises here
             yield Path(item)
 
 

@@ -37,12 +37,22 @@ def test_the_problem_is_not_written_over(refused, problem, command, named):
         ("--out", ("today", "mine.yaml")),
         ("--out", ("catalog", "import-prices", "mine.yaml")),
         ("--out", ("catalog", "list", "--catalog", "mine.yaml")),
+        ("--out", ("diagnose", "--results", "mine.yaml")),
+        ("--out", ("whatif", "other.yaml", "--results", "mine.yaml")),
         ("--calibration-out", ("verify", "other.json", "mine.yaml")),
     ],
 )
 @pytest.mark.usefixtures("problem")
 def test_nor_is_any_other_file_that_is_read(refused, flag, line):
     refused(f"{flag}: found mine.yaml, which the command reads", *line, flag, "mine.yaml")
+
+
+@pytest.mark.usefixtures("problem")
+def test_a_name_is_no_file(told):
+    line = ("plan", "--model", "llama-3.1-8b", "--rps", "1", "--isl", "500", "--osl", "100", "--gpu", "l4")
+    named = ("--name", "mine.json", "--out", "mine.json")
+    for _ in range(2):
+        assert told(*line, *named)["problem"] == "mine.json"
 
 
 @pytest.mark.usefixtures("problem")
