@@ -78,6 +78,12 @@ def notes_of(item: Deployment) -> Iterator[str]:
     if item.launch.weights.note:
         yield item.launch.weights.note
     yield from item.launch.notes
+    if item.pool.role == "prefill" and item.pool.local_prefill_tokens:
+        longest = numbers.count(item.pool.local_prefill_tokens, "token")
+        yield (
+            f"{item.name} is sized for prompts above {longest}: the router must send shorter ones straight to"
+            " decode servers, which compute them (in Dynamo: conditional disaggregation)."
+        )
 
 
 def _step(item: Deployment, script_name: str) -> str:

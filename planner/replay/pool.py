@@ -59,6 +59,8 @@ class PoolPlan:
     """In place of turns."""
     overflow: float | None = None
     """Load over the mean beyond which routers by prefix, key or length pass a replica by; None: theirs."""
+    local_prefill_tokens: int = 0
+    """Decode pools: prompts up to so long come straight here, and are computed here."""
     fill: Fill | None = None
     """Batch work in what requests leave of its replicas."""
 

@@ -28,8 +28,6 @@ class ServicePlan:
     """The first token comes from the decode side."""
     hidden_fraction: float = 0.0
     """Of a KV transfer, what the computation of its prompt hides."""
-    local_prefill_tokens: int = 0
-    """Prompts up to so long go straight to decode replicas, which compute them."""
 
     @property
     def front(self) -> tuple[PoolPlan, ...]:

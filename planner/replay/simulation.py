@@ -118,6 +118,12 @@ class _Run(ReplicasOverTime):
     def _arrive(self, index: int, now: float) -> None:
         pools = self.front
         number = self._pool_of(index) if len(pools) > 1 else 0
+        back = self._back_for(index, short=True) if self.back else None
+        if back is not None:  # it needs no prefill replica and no KV transfer
+            self.places[index], self.receivers[index] = number, back
+            self.pools[back].arrived += 1
+            self._send(back, self.pools[back].chosen(index), index, now)
+            return
         pool = pools[number]
         requests = self.plan.requests
         if not pool.works:
@@ -132,9 +138,6 @@ class _Run(ReplicasOverTime):
             self.places[index] = -1
             return
         self.places[index] = number
-        if self.back and requests.prompt[index] <= self.plan.service.local_prefill_tokens:
-            self._compute_at_decode(index, now)
-            return
         pool.arrived += 1
         if pool.queue is not None:
             pool.queue.append(index)
@@ -148,16 +151,6 @@ class _Run(ReplicasOverTime):
         requests = self.plan.requests
         prompt, answer = requests.prompt[index], requests.answer[index]
         return any(pool.plan.worker.holds(prompt, answer) for pool in self.back)
-
-    def _compute_at_decode(self, index: int, now: float) -> None:
-        """A short prompt needs no prefill replica and no KV transfer."""
-        back = self._back_for(index)
-        if back is None:
-            self.stuck.append(index)
-            return
-        self.receivers[index] = back
-        self.pools[back].arrived += 1
-        self._send(back, self.pools[back].chosen(index), index, now)
 
     def _send(self, number: int, place: int, index: int, now: float) -> None:
         pool = self.pools[number]
@@ -216,14 +209,16 @@ class _Run(ReplicasOverTime):
         ready = ends + receiver.plan.overhead_s * receiver.plan.first_token_ratio
         heapq.heappush(self.events, (ready, HANDED, index, to))
 
-    def _back_for(self, index: int) -> int | None:
-        """A decode pool that holds the request."""
+    def _back_for(self, index: int, *, short: bool = False) -> int | None:
+        """A decode pool that holds the request; ``short``: and computes its prompt."""
         requests, first = self.plan.requests, len(self.front)
         prompt, answer = requests.prompt[index], requests.answer[index]
         able = [
             place
             for place, pool in enumerate(self.back)
-            if pool.works and pool.plan.worker.holds(prompt, answer)
+            if pool.works
+            and pool.plan.worker.holds(prompt, answer)
+            and (not short or prompt <= pool.plan.local_prefill_tokens)
         ]
         if not able:
             return None

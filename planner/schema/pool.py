@@ -125,7 +125,7 @@ class Pool(Noun):
     """True where the percentiles of E2E are sums of percentiles."""
     kv_transfer_s: Statistic = Field({}, validation_alias=earlier("kv_transfer_s", "hand_over_s"))
     """Prefill pools: from the end of prefill to the first token of the decode side, with the slowest pool."""
-    local_prefill_tokens: int | None = None
+    local_prefill_tokens: Positive | None = None
     """Disaggregated pools: prompts up to so long are computed by decode workers; null: none."""
     link_load: float | None = None
     """Prefill pools: share of the busiest link between both sides that KV caches take."""

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from planner.interfaces import cli
+
 PROBLEM = """\
 name: short
 confidence: 50 %
@@ -37,6 +39,21 @@ def test_short_prompts_are_computed_at_decode(told, plan):
     assert found["pools"]["w/prefill/1"]["busy"] < 0.8
     limit = next(one for one in found["limits"] if one["id"] == "ttft_p99:w")
     assert limit["replayed_s"] == pytest.approx(limit["predicted_s"], rel=0.25)
+
+
+def test_they_go_on_where_the_only_prefill_replica_is_lost(told, plan):
+    _, path = plan
+    line = ("replay", str(path), "--seeds", "1", "--duration", "60", "--cold-start", "600")
+    found = told(*line, "--fail", "w/prefill/1@1", code=1)
+    assert found["workloads"]["w"]["ttft_s"]["p50"] < 1.0, "half of the prompts are short"
+    assert found["workloads"]["w"]["ttft_s"]["p99"] > 10.0
+
+
+@pytest.mark.parametrize("target", ["vllm", "dynamo", "llm-d"])
+def test_whoever_deploys_it_reads_that_the_router_must_know(tmp_path, plan, target):
+    assert cli.run(["export", str(plan[1]), "--to", target, "--out", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "w-prefill-1 is sized for prompts above 500 tokens" in page.replace("\\", "")
 
 
 def test_a_plan_that_does_not_say_so_gets_a_warning(told, plan):

@@ -104,7 +104,6 @@ def service_plan(pools: Sequence[Pool], hours: Sequence[Mapping[str, Share]], gi
         decode=tuple(one.plan() for one in roles["decode"]),
         starts_answers=bool(roles["decode"]) and supports.first_token_from == "decode",
         hidden_fraction=float(kv_transfer.hidden) if kv_transfer is not None else 0.0,
-        local_prefill_tokens=max((pool.local_prefill_tokens or 0 for pool in pools), default=0),
     )
 
 
@@ -148,6 +147,7 @@ class _Made:
             share=1.0 / max(self.share.replicas, 1),
             start_s=self._start_s(),
             link_s_per_token=per_token_s,
+            local_prefill_tokens=pool.local_prefill_tokens or 0,
             link_s=link_s,
             links=item.attention_dp,
             turns=tuple(
