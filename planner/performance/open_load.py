@@ -39,9 +39,8 @@ def concurrency_at_cap(batch_sequences: FloatArray, traffic: Traffic, policy: Lo
     """
     if policy.saturated:
         return np.asarray(batch_sequences, dtype=np.float64)
-    arrivals = 0.0
-    if routing.count_variance(*traffic.router) is None:
-        arrivals = routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
+    even = routing.compares_loads(*traffic.router)
+    arrivals = 0.0 if even else routing.replica_scv_ratio(*traffic.router, traffic.arrival_scv_ratio)
     peakedness = waiting.peakedness_ratio(arrivals)
     return waiting.mean_number_for_cap(batch_sequences, policy.slot_z_score, peakedness)
 

@@ -82,12 +82,12 @@ def pool_sizes(
     if not kept.size:
         return None
     if kept.size > _FEW:
-        kept = kept[_contending(capacity, policy, alone, rooms, counts, kept, filled, np.array(sizes))]
+        kept = kept[_contending(capacity, policy, alone, rooms, counts, kept, filled, sizes)]
     rate = np.repeat(alone.rate_rps[:, None], len(sizes), axis=1)
     batch = np.repeat(alone.max_batch[:, None], len(sizes), axis=1)
     scattered = alone.rate_rps.copy()
     if traffic.arrival_scv_ratio != 1.0:
-        scattered[kept] = capacity("random", np.full(kept.shape, sizes[-1]), kept)[0]
+        scattered[kept] = capacity("random", np.full(kept.shape, SIZES[-1]), kept)[0]
     counted = np.array(sizes, dtype=np.int64)
     place, of = np.nonzero(filled[kept] >= counted[1:, None])
     asked = kept[of], place + 1
@@ -106,10 +106,10 @@ def _contending(
     counts: BoolArray,
     kept: IntArray,
     filled: FloatArray,
-    sizes: IntArray,
+    sizes: Sequence[int],
 ) -> BoolArray:
     """Of some candidates, those that may be the best of a room in a pool."""
-    largest = int(sizes[np.searchsorted(sizes, filled[kept].max(), side="right") - 1])
+    largest = int(sizes[int(np.searchsorted(sizes, filled[kept].max(), side="right")) - 1])
     most = alone.rate_rps.copy()
     most[kept] = capacity(policy, np.full(kept.shape, largest), kept)[0]
     reached = np.where(counts, alone.rate_rps, 0.0)[:, None]

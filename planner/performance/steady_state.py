@@ -35,8 +35,8 @@ from planner.schema.traffic import Traffic
 
 _ALMOST_ALL = 0.999
 """Of the largest number whose prompts just fit into every step; at that number the queue has no end."""
-_MOST_SLOWED = 0.9
-"""Of a step that its answers may cause: beyond, their number drifts for longer than a busy hour lasts."""
+_MOST_SLOWED_FRACTION = 0.9
+"""Of a step that its answers may cause; by judgment: beyond, their number drifts longer than a busy hour."""
 
 
 def prompt_context_tokens(traffic: Traffic) -> float:
@@ -152,16 +152,16 @@ def _peakedness(
     """
     policy, replicas = traffic.router
     r, prompt = state.delayed, traffic.prefill_scv_ratio
-    slowed = state.per_sequence_s * state.mean / state.decode_s
-    more = 1.0 / (1.0 - np.minimum(slowed, _MOST_SLOWED))
+    slowed_fraction = state.per_sequence_s * state.mean / state.decode_s
+    more_ratio = 1.0 / (1.0 - np.minimum(slowed_fraction, _MOST_SLOWED_FRACTION))
     alone = waiting.batched_peakedness_ratio(r, arrival_scv_ratio, prompt)
     differ = routing.count_variance(policy, replicas)
     if differ is None:
-        return alone, alone * more
+        return alone, alone * more_ratio
     n, least = min(replicas, routing.MOST_SERVERS), waiting.peakedness_ratio(0.0)
     pool = waiting.batched_peakedness_ratio(r, traffic.arrival_scv_ratio, prompt) / n
     own = np.minimum(differ * (1.0 + prompts) / np.maximum(state.mean, 1e-9), alone) * (1.0 - 1.0 / n)
-    return np.maximum(pool + own, least), np.maximum(pool * more + own, least)
+    return np.maximum(pool + own, least), np.maximum(pool * more_ratio + own, least)
 
 
 def _random_ratio(traffic: Traffic) -> float:

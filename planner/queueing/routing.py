@@ -55,6 +55,11 @@ class Wait:
         return self.mean_s / np.maximum(self.probability_fraction, 1e-12)
 
 
+def compares_loads(policy: str, replicas: int) -> bool:
+    """Whether a router sends requests to where fewer are."""
+    return replicas > 1 and policy not in (*_SCATTERED, "round-robin")
+
+
 def replica_scv_ratio(
     policy: str, replicas: int, arrival_scv_ratio: float, large_pool_ratio: float = IN_TURN_SCV
 ) -> float:
@@ -143,7 +148,7 @@ def busy_fraction(
     """
     n = min(replicas, MOST_SERVERS)
     own = replica_scv_ratio(policy, n, arrival_scv_ratio, large_pool_ratio=0.0)
-    if n == 1 or policy in (*_SCATTERED, "round-robin"):
+    if not compares_loads(policy, n):
         return waiting.wait_probability_fraction(utilization_fraction, own, service_scv_ratio)
     rho = np.clip(utilization_fraction, 1e-12, 1.0)
     if policy == "power-of-two":
@@ -162,7 +167,7 @@ def meanwhile_ratio(
     ended a step, f times as often while it computes prompts: half of them f/(f rho + 1 - rho) times as often,
     as behind a router that counts (`_by_answers`).
     """
-    if replicas == 1 or policy in (*_SCATTERED, "round-robin"):
+    if not compares_loads(policy, replicas):
         return 1.0
     busy = np.clip(utilization_fraction, 1e-12, 1.0)
     come = wait.probability_fraction / busy
@@ -175,7 +180,7 @@ def meanwhile_ratio(
 def seen_ratio(policy: str, replicas: int, slowed_ratio: FloatArray) -> FloatArray | float:
     """Of long queues of prompts beside answers, what is left of those at random (`_by_answers`)."""
     n = min(replicas, MOST_SERVERS)
-    if n == 1 or policy in (*_SCATTERED, "round-robin"):
+    if not compares_loads(policy, n):
         return 1.0
     return 1.0 / n + (1.0 - 1.0 / n) * slowed_ratio
 
@@ -184,8 +189,10 @@ def count_variance(policy: str, replicas: int) -> float | None:
     """Variance of the requests at one replica around their mean in the pool; None: loads are not compared.
 
     By judgment: who joins the least loaded keeps counts within one of each other, two choices within a few.
+    With the prompts among them runs show up to 4.1 and 5.7; see
+    ``docs/decisions/0049-answers-slow-each-other.md``.
     """
-    if replicas == 1 or policy in (*_SCATTERED, "round-robin"):
+    if not compares_loads(policy, replicas):
         return None
     return 2.0 if policy == "power-of-two" else 1.0
 
@@ -210,7 +217,7 @@ def _pool_wait(
     service_scv_ratio: FloatArray,
 ) -> Wait:
     given = (utilization_fraction, service_s, arrival_scv_ratio, service_scv_ratio)
-    if n == 1 or policy in (*_SCATTERED, "round-robin"):
+    if not compares_loads(policy, n):
         return _alone(policy, n, *given)
     if policy == "shared-queue":
         return _shared(n, *given)
