@@ -88,8 +88,7 @@ def _keep_inputs(command: str, named: Mapping[str, object]) -> None:
 def _files(value: object, *, texts: bool = False) -> Iterator[Path]:
     """Ordinary files that a value of the line names: an argument, an option, or one that repeats."""
     for item in value if isinstance(value, list | tuple) else [value]:
-        named = isinstance(item, Path) or (texts and isinstance(item, str))
-        if named and os.path.isfile(item):  # noqa: PTH113 - no path raises here
+        if isinstance(item, Path | str if texts else Path) and os.path.isfile(item):  # noqa: PTH113 - no path raises here
             yield Path(item)
 
 
