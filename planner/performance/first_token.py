@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.performance.deep_steps import DeepSteps
 from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, Replicas, State
+from planner.performance.steady_state import told_slowed_ratio
 from planner.performance.token_gaps import gap_variance_s2
 from planner.physics import parallelism, speculation
 from planner.queueing import lengths, mixtures, routing, waiting
@@ -161,7 +162,7 @@ def _queue(replicas: Replicas, state: State, traffic: Traffic, deep: DeepSteps) 
     varies = 1.0 - alone * np.minimum(state.decode_s / alone_s, 1.0)
     second, third = deep.prompt_moments
     scv = second * varies * varies
-    arrivals, slowed = traffic.arrival_scv_ratio, state.slowed_ratio
+    arrivals, slowed = traffic.arrival_scv_ratio, told_slowed_ratio(state, traffic)
     third = 1.0 + 3.0 * scv + third * varies**3
     wait = routing.pool_wait(*traffic.router, busy, occupancy, arrivals, scv, slowed, third)
     mixed_time = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)

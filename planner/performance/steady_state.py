@@ -187,10 +187,20 @@ def _found_by_even(mean: FloatArray) -> FloatArray:
     return np.asarray(1.0 / (m * np.expm1(1.0 / m)))
 
 
+def told_slowed_ratio(state: State, traffic: Traffic) -> FloatArray:
+    """`State.slowed_ratio` as the ends of answers tell it to a router.
+
+    Ends that repeat earlier arrivals (`routing.repeated_fraction`) tell nothing of what a replica computes.
+    """
+    slowed = state.slowed_ratio
+    repeated = routing.repeated_fraction(traffic.routing.policy, state.mean, traffic.output_scv_ratio)
+    return np.asarray(slowed + (1.0 - slowed) * repeated)
+
+
 def _wait_ratio(state: State, traffic: Traffic, busy: FloatArray) -> FloatArray:
     """Mean wait of prompts for each other over their service, behind the router, for random arrivals."""
-    scv = np.full_like(busy, traffic.prefill_scv_ratio)
-    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv, state.slowed_ratio).mean_s
+    scv, slowed = np.full_like(busy, traffic.prefill_scv_ratio), told_slowed_ratio(state, traffic)
+    return routing.pool_wait(*traffic.router, busy, np.ones_like(busy), 1.0, scv, slowed).mean_s
 
 
 def _one_prompt_chunk(chunk: FloatArray, traffic: Traffic) -> FloatArray:

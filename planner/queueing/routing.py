@@ -34,6 +34,10 @@ IN_TURN_SCV = 0.1
 """Of gaps between turns in a large pool: requests come in turn, their work does not."""
 TWO_CHOICES_LEAST_LOADED = 0.6
 """How far gaps between arrivals under power of two lie from those at random to those under least loaded."""
+_MANY_ANSWERS = 7.0
+"""Answers of a replica: with fewer, what a router counts are mostly prompts."""
+_UNLIKE_SCV = 0.1**2
+"""Of answer lengths: from there on ends of answers repeat nothing."""
 _MORE_IN_BOTH = 9
 """Terms of `_two_choices`: the queue behind one that is busy with a probability of 0.99."""
 
@@ -183,6 +187,24 @@ def seen_ratio(policy: str, replicas: int, slowed_ratio: FloatArray) -> FloatArr
     if not compares_loads(policy, n):
         return 1.0
     return 1.0 / n + (1.0 - 1.0 / n) * slowed_ratio
+
+
+def repeated_fraction(policy: str, running_requests: FloatArray, output_scv_ratio: float) -> FloatArray:
+    """Share of arrivals at a replica that repeat those of one stay earlier, behind a router that counts.
+
+    Answers that are all alike end in the order and at the distances in which they came, so a router that
+    sends the next request to where one ended repeats the arrivals of the stay before: clumps last. Stays that
+    differ by more than the gap between arrivals undo it: with m running, a variation of lengths of 1/m.
+
+    Equation: m^2/(m^2 + 7^2) (1 - (c/0.1)^2) / (1 + (2 m c)^2), and 0 from a variation c of 0.1 on; all three
+    numbers by judgment, see ``docs/decisions/0051-answers-of-one-length.md``.
+    """
+    alike = max(1.0 - output_scv_ratio / _UNLIKE_SCV, 0.0)
+    if policy == "shared-queue" or not alike:
+        return np.zeros_like(running_requests)
+    squares = running_requests * running_requests
+    left = alike / (1.0 + 4.0 * squares * output_scv_ratio)
+    return np.asarray(left * squares / (squares + _MANY_ANSWERS**2))
 
 
 def count_variance(policy: str, replicas: int) -> float | None:

@@ -137,6 +137,12 @@ class Traffic:
         return self.kept_fraction * (prompt + second / (2.0 * self.output_mean_tokens))
 
     @property
+    def output_scv_ratio(self) -> float:
+        """Squared coefficient of variation of the tokens of an answer."""
+        second = float(self.output_weight @ (self.output_tokens * self.output_tokens))
+        return max(0.0, second / self.output_mean_tokens**2 - 1.0)
+
+    @property
     def prefill_scv_ratio(self) -> float:
         """Squared coefficient of variation of the tokens that a prompt takes to compute."""
         tokens = self.input_tokens if self.prefill_tokens is None else self.computed_tokens

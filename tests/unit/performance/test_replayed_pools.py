@@ -61,6 +61,19 @@ def test_a_router_that_counts_answers_too_evens_queues_as_far_as_planned(replica
     assert abs(found["ttft_mean"]) <= 0.12
 
 
+@pytest.mark.parametrize("busy", [0.5, 0.6])
+@pytest.mark.parametrize("policy", ["least-loaded", "power-of-two"])
+@pytest.mark.parametrize("prompt", [1800, {"p50": 1500, "p99": 6000}], ids=["alike", "unlike"])
+def test_answers_of_one_length_let_clumps_last(prompt, policy, busy):
+    alike = Case(samples.configuration(batched_tokens=2048), prompt, 200)
+    found = errors(alike, policy, 4, 1.0, busy, TTFT)
+    assert all(-0.25 <= error <= 0.3 for error in found.values()), found
+    varied = Case(alike.item, prompt, {"p50": 200, "p99": 250})
+    rate = alike.rate_rps(busy)
+    short, long = (case.planned(policy, 4, 1.0, rate, TTFT) for case in (varied, alike))
+    assert all(long[name] > 1.02 * short[name] for name in TTFT)
+
+
 def test_the_longest_gaps_are_late_chunks_of_long_prompts():
     found = errors(AGENT, "random", 1, 1.0, 0.5, ("itl_p99",), 12_000)
     assert -0.05 <= found["itl_p99"] <= 0.15

@@ -14,6 +14,7 @@ from planner.queueing.routing import (
     erlang_c_fraction,
     meanwhile_ratio,
     pool_wait,
+    repeated_fraction,
     seen_ratio,
 )
 
@@ -189,3 +190,13 @@ def test_from_a_shared_queue_little_comes_to_a_replica_that_hardly_ends_a_step()
         [(1 + 0.1 / 0.55) / 2]
     )
     assert meanwhile_ratio("shared-queue", 64, busy, idle, np.ones(1)) == pytest.approx([1.0])
+
+
+@given(st.floats(0.0, 1000.0), st.floats(0.0, 4.0))
+def test_only_many_answers_of_one_length_repeat_arrivals(running, scv):
+    few, many = repeated_fraction("least-loaded", np.array([running, running + 1.0]), 0.0)
+    assert 0.0 <= few < many <= 1.0
+    varied = repeated_fraction("least-loaded", np.array([running]), scv)[0]
+    assert 0.0 <= varied <= few
+    assert scv < 0.01 or varied == 0.0
+    assert repeated_fraction("shared-queue", np.array([running]), 0.0) == 0.0
