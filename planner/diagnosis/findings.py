@@ -187,7 +187,17 @@ def _actions(rule: DebuggerRule, rulebook: Rulebook, known: Known) -> Iterator[A
         written = {
             engine: one
             for engine, flag in flags.items()
-            if (one := setting(action.knob, action.direction, flag, before, target)) is not None
+            if (
+                one := setting(
+                    action.knob,
+                    action.direction,
+                    flag,
+                    before,
+                    target,
+                    _options_seen(rulebook, known, engine),
+                )
+            )
+            is not None
         }
         as_set = written.get(str(known.get("engine")))
         yield ActionAdvised.model_validate(
@@ -207,6 +217,20 @@ def _actions(rule: DebuggerRule, rulebook: Rulebook, known: Known) -> Iterator[A
                 "undo": as_set.undo if as_set else None,
             }
         )
+
+
+def _options_seen(rulebook: Rulebook, known: Known, engine: str) -> dict[str, float]:
+    """Options of an engine whose numbers were observed; a knob of several options is that of the last."""
+    readings = {
+        knob.flags[engine].split(", ")[-1]: known.get(knob.metric)
+        for knob in rulebook.knobs.values()
+        if knob.metric and engine in knob.flags
+    }
+    return {
+        option: reading.value
+        for option, reading in readings.items()
+        if isinstance(reading, Reading) and math.isfinite(reading.value)
+    }
 
 
 def _is_done(action: Action, rule: DebuggerRule, present: Value | None, known: Known) -> bool:

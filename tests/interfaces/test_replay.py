@@ -313,3 +313,38 @@ def test_blocks_of_a_trace_are_found_again(told, plan, tmp_path):
     words = ("--router", "consistent-hash", "--overflow", "1.5", "--no-change", "--trace", str(path))
     assert told("replay", plan, *words)["workloads"]["chat"]["hit_ratio"] > 0.3
     assert any("blocks of 512 tokens" in warning for warning in found["warnings"])
+
+
+CSV = ("--columns", "time=t,input=in,output=out")
+
+
+@pytest.mark.parametrize("times", [(0.0,), (5.0,), (3.0,) * 200], ids=["one", "late", "at once"])
+def test_a_trace_that_is_over_at_once_is_answered(told, plan, tmp_path, times):
+    path = tmp_path / "short.csv"
+    path.write_text("t,in,out\n" + "".join(f"{time},800,50\n" for time in times))
+    found = told("replay", plan, "--trace", str(path), *CSV, "--no-change", "--seeds", "1")
+    chat = found["workloads"]["chat"]
+    assert chat["requests"] == len(times)
+    assert chat["itl_s"]["p50"] > 0.0
+    assert 0.0 < found["pools"][POOL]["utilization"] < 100.0
+
+
+def test_answers_of_one_token_have_no_gap_and_say_so(told, plan, tmp_path):
+    path = tmp_path / "one-token.csv"
+    path.write_text("t,in,out\n" + "".join(f"{second},800,1\n" for second in range(90)))
+    found = told("replay", plan, "--trace", str(path), *CSV)
+    assert any("itl_p99:chat cannot be told" in reason for reason in found["reasons"])
+
+
+def test_requests_that_the_engines_would_refuse_are_named(told, plan, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text(
+        "t,in,out\n" + "".join(f"{second},{700 + 40_000 * (second == 7)},50\n" for second in range(70))
+    )
+    found = told("replay", plan, "--trace", str(path), *CSV, "--no-change", code=1)
+    assert any("1 of 70 requests of the trace are longer" in warning for warning in found["warnings"])
+
+
+def test_a_failure_after_the_period_is_named(told, plan):
+    found = _replayed(told, plan, "--fail", f"{POOL}@500")
+    assert any("500 s, after the 60 s" in warning for warning in found["warnings"])

@@ -95,28 +95,27 @@ def perfect(question: Question, progress: Progress | None) -> Answered:
 
     Replicas are there when a window begins and drain when it ends. Windows are looked at one by one, each
     after two minutes of its own load; the whole is then replayed, and windows that break get one more until
-    none does. Pools keep the proportions of the plan.
+    none does. Pools keep the proportions, and the classes of requests, that the plan has at the time.
     """
     one = replace(question, seeds=1)
     base = run_plan(one, 0)
     windows = _windows(question, base)
-    whole = question.service.plan.each(lambda pool: replace(pool, turns=(), start_s=0.0))
-    counts = _counts(question.service.plan)
-    most = _MOST * sum(counts.values())
-    numbers, near = [], max(sum(counts.values()) // 2, 1)
-    for place, (low, high) in enumerate(windows):
+    planned = question.service.plan
+    wholes = [_at(planned, low - base.since_s) for low, _ in windows]
+    largest = max(sum(_counts(whole).values()) for whole in wholes)
+    numbers, near = [], max(largest // 2, 1)
+    for place, (window, whole) in enumerate(zip(windows, wholes, strict=True)):
         if progress is not None:
             progress(f"least replicas of {question.service.workload}: window {place + 1} of {len(windows)}")
-        keeps = _keeps(question, base, whole, counts, (low, high))
-        near = _least(keeps, near, most)
+        near = _least(_keeps(question, base, whole, window), near, _MOST * largest)
         numbers.append(near)
-    found = answered(one, None, _scheduled(whole, counts, windows, numbers, base.since_s))
+    found = answered(one, None, _scheduled(wholes, windows, numbers, base.since_s))
     for _ in range(_ROUNDS):
         broken = _broken(found, len(windows))
         if not any(broken):
             break
         numbers = [number + (1 if bad else 0) for number, bad in zip(numbers, broken, strict=True)]
-        found = answered(one, None, _scheduled(whole, counts, windows, numbers, base.since_s))
+        found = answered(one, None, _scheduled(wholes, windows, numbers, base.since_s))
     return found
 
 
@@ -129,22 +128,34 @@ def _windows(question: Question, base: RunPlan) -> list[tuple[float, float]]:
     return list(pairwise(edges))
 
 
+def _at(plan: ServicePlan, at_s: float) -> ServicePlan:
+    """The pools as the plan has them at a time of the period, for good and without a start."""
+
+    def still(pool: PoolPlan) -> PoolPlan:
+        first = Turn(0.0, pool.replicas, pool.classes)
+        now = [turn for turn in (first, *pool.turns) if turn.at_s <= at_s][-1]
+        return replace(pool, replicas=now.replicas, classes=now.classes, turns=(), start_s=0.0)
+
+    return plan.each(still)
+
+
 def _counts(plan: ServicePlan) -> dict[str, int]:
-    """Replicas of the plan's largest hour."""
-    return {pool.id: max(pool.replicas, *(turn.replicas for turn in pool.turns), 1) for pool in plan.pools}
+    return {pool.id: pool.replicas for pool in plan.pools}
 
 
 def _spread(counts: Mapping[str, int], number: int) -> dict[str, int]:
-    """So many replicas in the proportions of the plan, each pool at least one."""
-    total = sum(counts.values())
-    return {name: max(math.ceil(number * count / total - 1e-9), 1) for name, count in counts.items()}
+    """So many replicas in the proportions of the plan, each pool that it has then at least one."""
+    total = max(sum(counts.values()), 1)
+    return {
+        name: max(math.ceil(number * count / total - 1e-9), 1) if count else 0
+        for name, count in counts.items()
+    }
 
 
 def _keeps(
     question: Question,
     base: RunPlan,
     whole: ServicePlan,
-    counts: Mapping[str, int],
     window: tuple[float, float],
 ) -> Callable[[int], bool]:
     """Whether so many replicas keep every limit on the requests of one window."""
@@ -157,7 +168,7 @@ def _keeps(
     def keeps(number: int) -> bool:
         if not len(requests):
             return True
-        spread = _spread(counts, number)
+        spread = _spread(_counts(whole), number)
         service = whole.each(lambda pool: replace(pool, replicas=spread[pool.id]))
         plan = replace(
             base,
@@ -197,21 +208,21 @@ def _least(keeps: Callable[[int], bool], near: int, most: int) -> int:
 
 
 def _scheduled(
-    whole: ServicePlan,
-    counts: Mapping[str, int],
+    wholes: Sequence[ServicePlan],
     windows: Sequence[tuple[float, float]],
     numbers: Sequence[int],
     since_s: float,
 ) -> ServicePlan:
     """Turns at the windows; times since the start of the period."""
-    spreads = [_spread(counts, number) for number in numbers]
-    return whole.each(
+    spreads = [_spread(_counts(whole), number) for whole, number in zip(wholes, numbers, strict=True)]
+    classes = [{pool.id: pool.classes for pool in whole.pools} for whole in wholes]
+    turns = list(zip(windows, spreads, classes, strict=True))[1:]
+    return wholes[0].each(
         lambda pool: replace(
             pool,
             replicas=spreads[0][pool.id],
             turns=tuple(
-                Turn(low - since_s, spread[pool.id], pool.classes)
-                for (low, _), spread in zip(windows[1:], spreads[1:], strict=True)
+                Turn(low - since_s, spread[pool.id], mine[pool.id]) for (low, _), spread, mine in turns
             ),
         )
     )

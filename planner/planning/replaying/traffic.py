@@ -31,6 +31,8 @@ from planner.schema.pool import Pool
 from planner.schema.traces import TraceLengths
 
 ONE_CLASS = ("all",)
+_SHORTEST_TRACE_S = 5.0
+"""Answers of a trace that is over sooner are looked at for so long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,9 @@ def _arrivals(
             arrival = at_rate(arrival, arriving.trace_rps)
         rows = np.flatnonzero(arrival <= arriving.duration_s)
         arrival = arrival[rows]
-        return arrival, rows, 0.0, arriving.duration_s if arriving.hourly_rps else float(arrival[-1])
+        shortest_s = min(_SHORTEST_TRACE_S, arriving.duration_s)
+        until = arriving.duration_s if arriving.hourly_rps else max(float(arrival[-1]), shortest_s)
+        return arrival, rows, 0.0, until
     since = arriving.warm_up_s
     arrival = arrivals_s(arriving.profile, arriving.burstiness, random)
     if not arrival.size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from planner import numbers
@@ -20,6 +21,9 @@ def reasons(answer: Answered, found: Sequence[LimitReplayed]) -> list[str]:
     told = []
     for limit in found:
         name = limit.id.split(":")[0]
+        if not any(map(math.isfinite, answer.values(*name.split("_")))):
+            told.append(f"{limit.id} cannot be told: no request that was answered in the period shows it")
+            continue
         if limit.holds:
             if limit.high_s is not None and limit.high_s > limit.limit_s:
                 told.append(f"{limit.id} holds on average; single seeds may break it: more --seeds say more")

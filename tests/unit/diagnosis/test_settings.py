@@ -40,3 +40,26 @@ def test_settings_are_written_with_their_value(knob, direction, flags, present, 
 def test_no_value_is_made_up():
     assert setting("max_batch", "lower", "--max-num-seqs", None, None) is None
     assert setting("gpu", "set", "--gpu", None, None) is None
+
+
+@pytest.mark.parametrize(
+    ("direction", "flags", "seen", "command", "undo"),
+    [
+        ("raise", "--budget 16384", {"--budget": 20480.0}, "--budget 40960", "--budget 20480"),
+        ("raise", "--budget 16384", {"--budget": 8192.0}, "--budget 16384", "--budget 8192"),
+        ("raise", "--budget 16384", {"--budget": 256.0}, "--budget 2048", "--budget 256"),
+        ("raise", "--no-slow --budget 16384", {"--budget": 32768.0}, "--no-slow", "--slow"),
+        ("lower", "--block 16", {"--block": 16.0}, "--block 8", "--block 16"),
+        ("lower", "--on, --budget", {"--budget": 32768.0}, "--budget 16384", "--budget 32768"),
+        ("enable", "--size 8192, --size", {}, "--size 8192", "without --size"),
+        ("disable", "--size 8192, --size", {}, "without --size", "--size as before"),
+        ("raise", "smi --limit max", {}, "smi --limit max", "its value of before"),
+    ],
+)
+def test_no_setting_goes_the_other_way_than_what_was_seen(direction, flags, seen, command, undo):
+    found = setting("token_budget", direction, flags, None, None, seen)
+    assert (found.command, found.undo) == (command, undo)
+
+
+def test_a_share_that_is_there_already_is_not_set():
+    assert setting("memory_share", "raise", "--share 0.92", 0.95, None, {"--share": 0.95}) is None

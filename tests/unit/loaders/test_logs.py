@@ -209,6 +209,16 @@ def test_a_dense_log_gives_the_same_as_all_of_its_lines(formats, tmp_path):
     assert found.preemptions_per_s == pytest.approx(6 / 599, rel=0.01)
 
 
+def test_the_present_separator_of_sglang_is_read_like_the_former(formats, tmp_path):
+    path = tmp_path / "a.log"
+    former = (ROOT / "tests" / "data" / "logs" / "sglang.log").read_text()
+    path.write_text(former)
+    before = read(formats, path).observation
+    path.write_text(former.replace("batch. #", "batch, #").replace("requests. #", "requests, #"))
+    assert read(formats, path).observation == before
+    assert before.batch_mean is not None
+
+
 def test_literals_are_found_wherever_they_stand():
     rng = random.Random(7)
     literals = [b"abcd", b"Engine 000", b"abcdabcd", b"#x: ", b'HTTP/1.1" 5']
