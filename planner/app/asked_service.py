@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from planner.app.one_configuration import Asked, Built
+from planner.app.one_configuration import Asked, Built, Told
 from planner.performance.row_loads import Service
 from planner.performance.service_result import ServiceResult
 from planner.queueing.lengths import normal_score
@@ -16,7 +16,7 @@ LENGTH_SPREAD = 0.065
 """Log-standard deviation of lengths between 0.8 and 1 of nominal, as benchmarks draw them in finite runs."""
 
 
-def service_of(asked: Asked, built: Built, load: ServiceLoad, most_sequences: float) -> Service:
+def service_of(asked: Asked, told: Told, load: ServiceLoad, most_sequences: float) -> Service:
     """The configuration under a load, as `planner.performance.service.serve` takes it."""
     held = asked.catalog.find("judgment", "measurements").parameters
     engine = asked.engine
@@ -24,7 +24,7 @@ def service_of(asked: Asked, built: Built, load: ServiceLoad, most_sequences: fl
     share = known.value if known else float(engine.memory.reserves_answer or engine.memory.contiguous)
     spread = 0.0 if isinstance(load, ClosedLoop) and load.equal_lengths else LENGTH_SPREAD
     return Service(
-        item=built.candidates.configurations[0],
+        item=told.built.candidates.configurations[0],
         load=load,
         input_tokens=asked.traffic.input_mean_tokens,
         output_tokens=asked.traffic.output_mean_tokens,
@@ -33,6 +33,7 @@ def service_of(asked: Asked, built: Built, load: ServiceLoad, most_sequences: fl
         input_log_sigma=spread,
         output_log_sigma=spread,
         most_sequences=most_sequences,
+        told_sequences=float(told.batch),
         slot_z_score=normal_score(1.0 - asked.policy.slot_full_fraction),
         traffic=asked.traffic,
     )

@@ -12,7 +12,7 @@ import numpy as np
 from planner.app.asked_service import latencies, most_sequences, service_of
 from planner.app.one_configuration import (
     Asked,
-    Built,
+    Told,
     ask,
     build,
     cannot_run,
@@ -96,12 +96,12 @@ def curve(
         return Curve(
             model=asked.entry.id, option=option_text(asked), cannot_run=reasons, memory_bytes=account
         )
-    batch = min(int(built.fit.max_sequences[0]), max_batch or int(built.fit.max_sequences[0]))
     loop = ClosedLoop(1.0, 0, conventions.start_burst, conventions.equal_lengths)
     every: ClosedLoop | OpenArrivals = loop if rps_max is None else OpenArrivals(1.0, conventions.burstiness)
-    replica = _Replica(asked, built, every, float(batch), most_sequences(built, context, max_batch))
+    told = built.told(asked, max_batch)
+    replica = _Replica(asked, told, every, most_sequences(built, context, max_batch))
     loads = _loads(replica, concurrency_max, rps_max)
-    return _answer(built, replica, loads, rps_max, dict(slo_s or {}))
+    return _answer(replica, loads, rps_max, dict(slo_s or {}))
 
 
 def _refuse_gaps(osl: int, slo_s: Mapping[str, float]) -> None:
@@ -117,10 +117,9 @@ class _Replica:
     """The one configuration, ready to be evaluated at many loads."""
 
     asked: Asked
-    built: Built
+    told: Told
     every: ClosedLoop | OpenArrivals
     """The load, but for its size."""
-    batch: float
     most_sequences: float
 
     @property
@@ -143,7 +142,7 @@ class _Replica:
         """All loads in one call."""
         return serve(
             [
-                service_of(self.asked, self.built, self.under(size), self.most_sequences)
+                service_of(self.asked, self.told, self.under(size), self.most_sequences)
                 for size in loads.tolist()
             ]
         )
@@ -156,12 +155,11 @@ def _loads(replica: _Replica, concurrency_max: int | None, rps_max: float | None
         # A rate beyond the capacity is shown as the capacity, once.
         top = rps_max if most >= rps_max * _NEAR_FULL else most * _NEAR_FULL
         return np.linspace(top / POINTS, top, POINTS)
-    top = float(concurrency_max or replica.batch)
+    top = float(concurrency_max or replica.told.batch)
     return np.unique(np.round(np.geomspace(1.0, top, POINTS)))
 
 
 def _answer(
-    built: Built,
     replica: _Replica,
     loads: FloatArray,
     rps_max: float | None,
@@ -170,6 +168,7 @@ def _answer(
     load = replica.at(loads)
     points = _points(replica, loads, load, slo_s)
     knee = max(points, key=lambda point: point.power)
+    built = replica.told.built
     item = built.candidates.configurations[0]
     warnings = [f"planning would refuse this: {rule_title(name)}" for name in built.refused]
     if knee is points[-1] and len(points) > 1:
@@ -179,14 +178,14 @@ def _answer(
         warnings.append(f"one replica carries no more than {carried:.3g} requests/s: the range ends there")
     largest, broken_by = _largest(replica, loads, load, slo_s)
     # Of all points the last lies furthest out.
-    at = load_point(replica.traffic, min(points[-1].concurrency, float(replica.batch)))
+    at = load_point(replica.traffic, min(points[-1].concurrency, float(replica.told.batch)))
     return Curve(
         model=item.model.id,
         option=built.candidates.names[0],
-        memory_bytes=memory_document(built.fit.account, 0),
+        memory_bytes=memory_document(replica.told.account, 0),
         load=replica.varied,
         load_text=replica.under(float(loads[-1])).text,
-        max_batch=int(replica.batch),
+        max_batch=int(replica.told.batch),
         points=points,
         knee=knee,
         slo=slo_s,

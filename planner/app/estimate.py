@@ -11,6 +11,7 @@ from planner.app.efficiency_of import efficiency_of
 from planner.app.one_configuration import (
     Asked,
     Built,
+    Told,
     ask,
     build,
     cannot_run,
@@ -97,13 +98,14 @@ def estimate(
         load = ClosedLoop(
             float(concurrency or 1), requests, conventions.start_burst, conventions.equal_lengths, pool
         )
-    found = serve([service_of(asked, built, load, most_sequences(built, context, max_batch))])
-    batch = int(min(built.fit.max_sequences[0], max_batch or built.fit.max_sequences[0]))
-    return _document(asked, built, load, found, batch)
+    told = built.told(asked, max_batch)
+    found = serve([service_of(asked, told, load, most_sequences(built, context, max_batch))])
+    return _document(asked, told, load, found)
 
 
-def _document(asked: Asked, built: Built, load: ServiceLoad, found: ServiceResult, batch: int) -> Estimate:
-    item, account = built.candidates.configurations[0], built.fit.account
+def _document(asked: Asked, told: Told, load: ServiceLoad, found: ServiceResult) -> Estimate:
+    built, batch, account = told.built, told.batch, told.account
+    item = built.candidates.configurations[0]
     rate, decoding = float(found.rate_rps[0]), float(found.decoding[0])
     rows = np.zeros(1, dtype=np.int64)
     tokens = asked.traffic.prefill_mean_tokens * float(item.attention_dp * item.pp)

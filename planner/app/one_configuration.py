@@ -36,6 +36,7 @@ from planner.schema.policy import Policy
 from planner.schema.search import Search
 from planner.schema.traffic import Traffic
 from planner.schema.workload import Precision, Workload
+from planner.steptime.memory import MemoryAccount
 from planner.steptime.model_facts import model_facts
 from planner.steptime.specs import StepSpecs
 
@@ -69,6 +70,22 @@ class Built:
     specs: StepSpecs
     fit: MemoryFit
     refused: tuple[str, ...]
+
+    def told(self, asked: Asked, max_batch: int | None) -> Told:
+        """The batch that the engine is told: what was asked, or all that fit."""
+        most = int(self.fit.max_sequences[0])
+        batch = min(most, max_batch or most)
+        return Told(self, batch, _fit(asked, self.specs, np.array([batch])).account)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A candidate whose engine is told its batch."""
+
+    built: Built
+    batch: int
+    account: MemoryAccount
+    """With the activations of that batch."""
 
 
 def ask(

@@ -29,6 +29,7 @@ def launch(facts: PoolFacts) -> Launch:
     for part in (_layout(facts), _sizes(facts), _formats(facts), _extras(facts)):
         argv += part
     return Launch(
+        host_cache_bytes=facts.offload_bytes or 0,
         argv=tuple(argv),
         weights=facts.weights,
         servers=facts.servers,
@@ -84,16 +85,17 @@ def _extras(facts: PoolFacts) -> Iterator[Argument]:
         yield from ("--disaggregation-transfer-backend", _transfer(facts))
         if pool.role == "prefill":
             yield from ("--disaggregation-bootstrap-port", _BOOTSTRAP_PORT)
-    if facts.offload_gib is not None:
-        # The size is that of each GPU's process.
-        size = max(facts.offload_gib // pool.gpus_per_replica, 1)
+    if facts.offload_bytes is not None:
+        # The size is that of each GPU's process, in GB.
+        size = max(facts.offload_bytes // pool.gpus_per_replica // 10**9, 1)
         yield from ("--enable-hierarchical-cache", "--hicache-size", str(size))
         if pool.reuse is not None and pool.reuse.tier == "nvme":
             yield from ("--hicache-storage-backend", "file")
     lora = facts.workload.lora
     if lora is not None:
         yield from ("--enable-lora", "--max-loras-per-batch", str(lora.active or lora.adapters))
-        yield from ("--max-lora-rank", str(lora.rank))
+        # Without adapters at the start it must be told which layers they may have.
+        yield from ("--max-lora-rank", str(lora.rank), "--lora-target-modules", "all")
 
 
 def _transfer(facts: PoolFacts) -> str:
@@ -118,4 +120,4 @@ def _drafts(facts: PoolFacts) -> Iterator[Argument]:
 
 def _notes(facts: PoolFacts) -> Iterator[str]:
     if facts.workload.lora is not None:
-        yield "Name your adapters with --lora-paths NAME=PATH, and their layers with --lora-target-modules."
+        yield "Name your adapters with --lora-paths NAME=PATH, or load them while it runs."

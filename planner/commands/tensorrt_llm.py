@@ -35,6 +35,7 @@ def launch(facts: PoolFacts) -> Launch:
         argv += ["--kv_cache_free_gpu_memory_fraction", f"{pool.memory_share:g}"]
     argv += ["--config", name]
     return Launch(
+        host_cache_bytes=facts.offload_bytes or 0,
         argv=tuple(argv),
         weights=facts.weights,
         servers=facts.servers,

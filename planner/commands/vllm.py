@@ -38,6 +38,7 @@ def launch(facts: PoolFacts) -> Launch:
         environment["VLLM_NIXL_SIDE_CHANNEL_PORT"] = _SIDE_CHANNEL_PORT
     several = facts.servers > 1
     return Launch(
+        host_cache_bytes=facts.offload_bytes or 0,
         argv=tuple(common),
         weights=weights,
         servers=facts.servers,

@@ -120,7 +120,7 @@ def _environment(item: Deployment) -> Iterator[dict[str, Any]]:
 def _requests(item: Deployment) -> Iterator[tuple[str, Any]]:
     yield item.resource, item.launch.gpus_per_server
     if item.pool.host_memory_bytes is not None:
-        share = item.pool.host_memory_bytes / item.launch.servers
+        share = (item.pool.host_memory_bytes + item.launch.host_cache_bytes) / item.launch.servers
         yield "memory", f"{max(math.ceil(share / _GIB), 1)}Gi"
 
 

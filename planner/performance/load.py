@@ -128,7 +128,7 @@ class LoadPolicy:
     ttft_factor_ratio: float
     """The same for TTFT."""
     saturated: bool
-    """No limit on TTFT or E2E: requests may queue without end and the batch is always full."""
+    """No limit on any latency: requests may queue without end and the batch is always full."""
     static_batches: bool = False
     """A batch is computed to its longest answer before the next one starts."""
     margin_z_score: float = 0.0

@@ -50,6 +50,8 @@ class Service:
     most_output_tokens: float = math.inf
     most_sequences: float = math.inf
     """Sequences of one replica at most, where something else than its memory says so."""
+    told_sequences: float = math.inf
+    """Sequences of one replica that the engine is told to run at most (``max_num_seqs``), and so profiles."""
     slot_z_score: float = SLOT_SCORE
     """Normal score at which open arrivals may meet a full batch."""
     speculative: bool = False
@@ -75,6 +77,7 @@ class RowLoads:
     held_answer_fraction: FloatArray
     """Share of an answer that a running request holds on average."""
     most_sequences: FloatArray
+    told_sequences: FloatArray
     """Sequences at once at most, beside what memory and engine allow."""
     burst_share: FloatArray
     """Share of the requests of a closed loop that come at its start."""
@@ -128,6 +131,7 @@ def row_loads(services: Sequence[Service]) -> RowLoads:
         replicas=replicas,
         held_answer_fraction=numbers([service.held_answer_fraction for service in services]),
         most_sequences=numbers([service.most_sequences for service in services]),
+        told_sequences=numbers([service.told_sequences for service in services]),
         burst_share=numbers([0.0 if load is None else load.burst_share for load in closed]),
         run_requests=numbers([float(load.requests if load else 0) or math.inf for load in closed]) / replicas,
         equal_lengths=numbers([float(load is not None and load.equal_lengths) for load in closed]),

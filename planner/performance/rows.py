@@ -89,7 +89,8 @@ def predict_rows(specs: StepSpecs, loads: RowLoads, calibration: Calibration) ->
 def fitting_sequences(specs: StepSpecs, rows: IntArray, loads: RowLoads) -> FloatArray:
     """Sequences that one replica holds at the lengths of the rows: memory, then the engine's own limit."""
     held = loads.input_tokens[rows] + loads.output_tokens[rows] * loads.held_answer_fraction[rows]
-    pool = memory_account(specs, rows).kv_cache_bytes
+    told = loads.told_sequences[rows] / specs.attention_dp[rows]
+    pool = memory_account(specs, rows, running=told).kv_cache_bytes
     fitting = max_sequences(specs, rows, pool, np.maximum(held, 1.0))
     fitting = np.minimum(fitting, specs.max_running[rows] * specs.attention_dp[rows])
     return np.minimum(fitting, loads.most_sequences[rows])

@@ -159,7 +159,8 @@ def _worker(service: Service, fitting: float) -> Worker:
 
 def _kv_tokens(service: Service, held: float, fitting: float) -> float:
     specs, row = build_specs([service.item]), np.zeros(1, dtype=np.intp)
-    pool = memory_account(specs, row).kv_cache_bytes
+    told = service.told_sequences / service.item.attention_dp
+    pool = memory_account(specs, row, running=told).kv_cache_bytes
     return float(max(max_sequences(specs, row, pool, max(held, 1.0))[0], fitting) * held)
 
 

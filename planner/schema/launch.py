@@ -52,6 +52,8 @@ class Launch:
     """What the YAML file holds that the command line names."""
     config_name: str = ""
     """Its name; empty: no file."""
+    host_cache_bytes: int = 0
+    """Host memory that the replica keeps KV in, of all its servers."""
     notes: tuple[str, ...] = ()
     """What the operator must know or put in place."""
 

@@ -15,12 +15,15 @@ from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
 from planner.planning.formulation.fleet_case import FleetCase
-from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.choice import Option
+from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
 from planner.solver.blocking_limits import gap
 from planner.solver.rebuy import with_replicas
 
 _ROUNDS, _MORE_ROUNDS = 5, 2
 """Questions for a plan that carries every hour; for one of many variants."""
+_SMALL_STEPS, _STEP = 24, Fraction(5, 4)
+"""Questions in which layouts that lack something count as a little slower, and how much slower each."""
 _MOST_ADDED = 20
 """Replicas that an hour may lack."""
 _ROUNDING = 1 - Fraction(1, MICRO)
@@ -61,10 +64,78 @@ def settled_sizes(
         settled = _tightened(case, case.question, factors)
         again = solve(settled)
         if not again.periods:
-            return replace(case, warnings=(*case.warnings, *_lines(more))), choice
+            break
         case, choice = replace(case, settled=settled), again
     left = too_small(case, choice)
-    return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
+    if not left:
+        return case, choice
+    return _step_by_step(case, solve, choice) or (_without_plan(case, left), FleetChoice("unknown"))
+
+
+def _step_by_step(case: FleetCase, solve: Solve, choice: FleetChoice) -> tuple[FleetCase, FleetChoice] | None:
+    """The answer where layouts that are too slow in small pools count as a little slower, again and again.
+
+    More demand in an hour asks for more of any layout; where nothing has the room for it, another layout may
+    carry what is asked. Headroom is given up: what is left of it is said. None where that is not enough.
+    """
+    factors: dict[str, Fraction] = {}
+    for _ in range(_SMALL_STEPS):
+        slow = _slow_options(case, choice)
+        if not slow:
+            left = too_small(case, choice)
+            return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
+        before = {name: factors.get(name, Fraction(1)) for name in slow}
+        factors |= {name: max(before[name], min(slow[name], before[name] * _STEP)) for name in slow}
+        settled = replace(
+            case.question, options=tuple(_counted_less(option, factors) for option in case.question.options)
+        )
+        choice = solve(settled)
+        if not choice.periods:
+            return None
+        case = replace(case, settled=settled)
+    return None
+
+
+def _counted_less(option: Option, factors: Mapping[str, Fraction]) -> Option:
+    factor = factors.get(option.anywhere)
+    if factor is None:
+        return option
+    return replace(
+        option, rates_rps=tuple(Fraction(int(rate / factor * MICRO), MICRO) for rate in option.rates_rps)
+    )
+
+
+def _slow_options(case: FleetCase, choice: FleetChoice) -> dict[str, Fraction]:
+    """Options of pools that lack more than headroom in an hour, with the least that would be counted less."""
+    fleet = case.problem.fleet
+    room = {
+        workload.name: 1 + Fraction(fleet.headroom_of(workload).capacity).limit_denominator(MICRO)
+        for workload in case.problem.workloads
+    }
+    pools = fleet_pools(case.question, choice, list(room))
+    lost = {demand.pool: _lost(demand) for demand in case.question.demands}
+    found: dict[str, Fraction] = {}
+    for (workload, role, t), need in too_small(case, choice).items():
+        mine = [pool for pool in pools if pool.option.pool == (workload, role)]
+        for pool in mine if need > room[workload] else ():
+            if not pool.counts[t]:
+                continue
+            slower = _slower(case, pool, mine, t, lost[workload, role]) / room[workload]
+            if slower > 1:
+                name = pool.option.anywhere
+                found[name] = min(found.get(name, slower), slower)
+    return found
+
+
+def _lost(demand: FleetDemand) -> int:
+    """Replicas that may be lost."""
+    return demand.spares.count if demand.spares.kind in ("replicas", "per_option") else 0
+
+
+def _without_plan(case: FleetCase, left: Mapping[Hour, Fraction]) -> FleetCase:
+    """The case with what the nearest plan lacks: a plan that breaks limits is none."""
+    said = "more than the headroom: it breaks limits then, and no plan was found that keeps them"
+    return replace(case, warnings=(*case.warnings, *_lines(left, said)))
 
 
 def carried(
@@ -179,8 +250,7 @@ def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
     found: dict[Hour, Fraction] = {}
     for demand in case.question.demands:
         mine = [pool for pool in pools if pool.option.pool == demand.pool]
-        spares = demand.spares
-        lost = spares.count if spares.kind in ("replicas", "per_option") else 0
+        lost = _lost(demand)
         for t in range(case.question.periods):
             present = [pool for pool in mine if pool.counts[t]]
             planned = sum((pool.load(t) for pool in present), _NONE)
@@ -218,13 +288,13 @@ def _slower(case: FleetCase, pool: FleetPool, mine: list[FleetPool], period: int
     return planned / carried if 0 < carried < planned else Fraction(1)
 
 
-def _lines(factors: Mapping[Hour, Fraction]) -> tuple[str, ...]:
+def _lines(factors: Mapping[Hour, Fraction], said: str = "which takes from the headroom") -> tuple[str, ...]:
     """What is lacking, by workload."""
     most: dict[str, Fraction] = defaultdict(Fraction)
     for (workload, _, _), factor in factors.items():
-        most[workload] = max(most[workload], factor - 1)
+        most[workload] = max(most[workload], 1 - 1 / factor)
     return tuple(
         f"{workload}: in hours with few replicas each carries up to {numbers.share(float(lack))} less than "
-        "planned, which takes from the headroom"
+        f"planned, {said}"
         for workload, lack in sorted(most.items())
     )

@@ -77,7 +77,9 @@ class Variants:
         """The simplest plan with pools that carry their demand at the number of replicas that they have."""
 
         def solve(one: FleetProblem) -> FleetChoice:
-            held = replace(one, options=calm.question.options, limits=calm.question.limits)
+            asked = {option.id: option for option in one.options}
+            options = tuple(asked.get(option.id, option) for option in calm.question.options)
+            held = replace(one, options=options, limits=calm.question.limits)
             return with_preferred(held, self(held, "plan", patience_s(self.run), brief=False))
 
         case, choice = settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))

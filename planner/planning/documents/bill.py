@@ -154,8 +154,11 @@ def trap(
     pools: Sequence[FleetPool],
     output_tokens_per_h: float | None,
     carried: Mapping[str, Fraction],
+    busiest: Mapping[str, Fraction],
 ) -> UtilizationTrap | None:
     """What idle hours cost: the price of a token against that at the busiest hour's use.
+
+    Suppliers that are paid by the token cost what they cost at any use: with them no such price is told.
 
     Args:
         problem: the question.
@@ -163,23 +166,24 @@ def trap(
         pools: its pools.
         output_tokens_per_h: written in an hour on average; None where nobody knows.
         carried: by workload, what really comes over what replicas are sized for.
+        busiest: the same of the busiest hour; with one period ``carried`` is what the problem calls the mean.
     """
     hours = range(problem.periods)
     gpus = [sum(pool.counts[t] * pool.option.gpus for pool in pools) for t in hours]
-    busy = [
-        sum((pool.load(t) * pool.option.gpus * carried[pool.option.workload] for pool in pools), _NONE)
-        for t in hours
-    ]
     if not sum(gpus):
         return None
-    mean = float(sum(busy, _NONE) / sum(gpus))
-    # With one period its own load is the peak, and the mean is what the problem calls so.
-    peak = max(float(b / g) for b, g in zip(busy, gpus, strict=True) if g)
+
+    def busy(part: Mapping[str, Fraction], t: int) -> Fraction:
+        return sum((pool.load(t) * pool.option.gpus * part[pool.option.workload] for pool in pools), _NONE)
+
+    mean = float(sum((busy(carried, t) for t in hours), _NONE) / sum(gpus))
+    peak = max(float(busy(busiest, t) / gpus[t]) for t in hours if gpus[t])
     paid = bill(problem, choice.periods)
     per_million = None
     if output_tokens_per_h:
         per_million = float(paid.usd) / problem.periods / output_tokens_per_h * MILLION
-    at_peak = per_million * mean / peak if per_million is not None and peak > 0.0 else None
+    fixed = per_million is not None and peak > 0.0 and not problem.apis
+    at_peak = per_million * mean / peak if per_million is not None and fixed else None
     flat = max(float(period.usd) for period in paid.periods) if problem.periods > 1 else None
     return UtilizationTrap(
         mean_utilization=mean,

@@ -195,6 +195,15 @@ def _costs(case: FleetCase, choice: FleetChoice, pools: Sequence[FleetPool]) -> 
     return found.model_copy(update=update)
 
 
+def _carried_at_peak(case: FleetCase) -> dict[str, Fraction]:
+    """By workload, what comes in the busiest hour over what replicas are sized for."""
+    one = case.question.periods == 1
+    return {
+        name: part * case.peaks_rps[name] / case.means_rps[name] if one and case.means_rps.get(name) else part
+        for name, part in case.carried.items()
+    }
+
+
 def _sizing(case: FleetCase, documents: tuple[Pool, ...], catalog: Catalog) -> tuple[WorkloadSizing, ...]:
     if case.formulation is None:
         return ()
@@ -218,7 +227,8 @@ def _feasible(case: FleetCase, choice: FleetChoice, catalog: Catalog, as_of: dat
     question = case.question
     pools = fleet_pools(question, choice, [workload.name for workload in case.problem.workloads])
     documents, cases, states, limits, sessions = _described(case, pools, catalog)
-    taken = trap(question, choice, pools, tokens_per_h(case, with_input=False), case.carried)
+    tokens = tokens_per_h(case, with_input=False)
+    taken = trap(question, choice, pools, tokens, case.carried, _carried_at_peak(case))
     paid = bill(question, choice.periods)
     spread = cost_spread(case, choice, pools, cases, catalog.calibration)
     prices = prices_used(case, choice, catalog, as_of)
