@@ -113,6 +113,18 @@ class PoolFacts:
         return min(asked, held, self.model.max_context_tokens)
 
     @property
+    def window_notes(self) -> tuple[str, ...]:
+        """What to switch on for requests longer than the checkpoint's own positions."""
+        own, asked = self.model.trained_context_tokens, self.context_tokens
+        if own is None or asked is None or asked <= own:
+            return ()
+        return (
+            f"Requests of up to {asked:,} tokens exceed the {own:,} positions of the checkpoint: engines "
+            "refuse the context length until YaRN is switched on as its model card says (rope scaling of "
+            f"{asked / own:.1f} or more).",
+        )
+
+    @property
     def reuses_prefixes(self) -> bool:
         """The plan counts on prefixes that are found again."""
         taken = self.pool.reuse

@@ -35,7 +35,7 @@ def launch(facts: PoolFacts) -> Launch:
         servers=facts.servers,
         gpus_per_server=facts.gpus_per_server,
         other_argv=tuple(argv) if facts.servers > 1 else (),
-        notes=tuple(_notes(facts)),
+        notes=(*facts.window_notes, *_notes(facts)),
     )
 
 

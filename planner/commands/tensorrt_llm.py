@@ -42,7 +42,7 @@ def launch(facts: PoolFacts) -> Launch:
         gpus_per_server=facts.gpus_per_server,
         config=_config(facts),
         config_name=name,
-        notes=tuple(_notes(facts)),
+        notes=(*facts.window_notes, *_notes(facts)),
     )
 
 

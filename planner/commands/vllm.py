@@ -45,7 +45,7 @@ def launch(facts: PoolFacts) -> Launch:
         gpus_per_server=facts.gpus_per_server,
         other_argv=(*common, "--headless") if several else (),
         environment=environment,
-        notes=tuple(_notes(facts)),
+        notes=(*facts.window_notes, *_notes(facts)),
     )
 
 

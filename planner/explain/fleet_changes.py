@@ -22,7 +22,7 @@ def fleet_changes(before: Plan, after: Plan) -> Iterator[Difference]:
 
 def _hours(before: Plan, after: Plan) -> Iterator[Difference]:
     old, new = (max(len(plan.periods), 1) for plan in (before, after))
-    if old != new:
+    if old != new and before.pools and after.pools:
         text = f"Plans {numbers.count(new, 'hour')} instead of {old:,}."
         yield Difference(what="hours", before=old, after=new, unit="h", text=text)
 

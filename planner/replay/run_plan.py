@@ -19,7 +19,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ServicePlan:
-    """The pools of one workload: serving ones, or prefill and decode."""
+    """The pools of one workload: serving ones, or prefill and decode; at any time one or the other."""
 
     serve: tuple[PoolPlan, ...] = ()
     prefill: tuple[PoolPlan, ...] = ()
@@ -31,8 +31,8 @@ class ServicePlan:
 
     @property
     def front(self) -> tuple[PoolPlan, ...]:
-        """Pools that requests come to first."""
-        return self.serve or self.prefill
+        """Pools that requests come to first: of days, serving ones in some hours and prefill in others."""
+        return self.serve + self.prefill
 
     @property
     def pools(self) -> tuple[PoolPlan, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -57,7 +57,12 @@ class _Run(ReplicasOverTime):
         service, self.random = plan.service, Random(plan.seed)
         disaggregated = bool(service.prefill)
         self.state = RunState(plan.requests, plan.since_s, plan.until_s, plan.parts, disaggregated)
-        self.front = [Pool(one, self.state, self.random, only_prompts=disaggregated) for one in service.front]
+        self.front = [
+            *(Pool(one, self.state, self.random) for one in service.serve),
+            *(Pool(one, self.state, self.random, only_prompts=True) for one in service.prefill),
+        ]
+        self.prompts = range(len(service.serve), len(self.front))
+        """Numbers of the pools that only compute prompts."""
         self.back = [
             Pool(one, self.state, self.random, starts_answers=service.starts_answers)
             for one in service.decode
@@ -66,7 +71,7 @@ class _Run(ReplicasOverTime):
         count = len(plan.requests)
         nowhere = array("h", [-1])
         self.places, self.receivers = nowhere * count, nowhere * (count if disaggregated else 0)
-        self.credit: dict[int, list[float]] = {}
+        self.credit: dict[Hashable, list[float]] = {}
 
     def result(self) -> RunResult:
         """Send everything, then wait for the last answer."""
@@ -132,9 +137,9 @@ class _Run(ReplicasOverTime):
                 self.stuck.append(index)
                 return
             number, pool = able[0], pools[able[0]]
-        answer = 0 if self.back else requests.answer[index]
+        answer = 0 if number in self.prompts else requests.answer[index]
         fits = pool.plan.worker.holds(requests.prompt[index], answer)
-        if not fits or (self.back and not self._fits_back(index)):
+        if not fits or (number in self.prompts and not self._fits_back(index)):
             self.places[index] = -1
             return
         self.places[index] = number
@@ -163,7 +168,7 @@ class _Run(ReplicasOverTime):
         number = self.plan.class_of[index] if self.plan.class_of else 0
         return self._lagging(number, self.plan.class_names[number], self.front)
 
-    def _lagging(self, key: int, name: str, pools: Sequence[Pool]) -> int:
+    def _lagging(self, key: Hashable, name: str, pools: Sequence[Pool]) -> int:
         credit = self.credit.setdefault(key, [0.0] * len(pools))
         for place, pool in enumerate(pools):
             credit[place] += pool.shares.get(name, 0.0) if pool.shares else pool.plan.share
@@ -175,7 +180,7 @@ class _Run(ReplicasOverTime):
         pool = self.pools[number]
         if pool.queue is None:
             pool.loads[place] -= len(over)
-        if self.back and number < len(self.front):
+        if number in self.prompts:
             for index in over:
                 self._kv_transfer(number, place, index, now)
 
@@ -224,7 +229,7 @@ class _Run(ReplicasOverTime):
             return None
         if len(able) == 1:
             return first + able[0]
-        return first + able[self._lagging(-1, "all", [self.back[place] for place in able])]
+        return first + able[self._lagging((-1, *able), "all", [self.back[place] for place in able])]
 
     def _handed(self, index: int, place: int, now: float) -> None:
         number = self.receivers[index]

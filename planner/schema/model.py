@@ -176,6 +176,8 @@ class Model(CatalogEntry):
     fp8_scales: Literal["row", "block"] = "row"
     """Scales of the FP8 checkpoint: one a tensor or row, or one a block of weights (128 x 128)."""
     max_context_tokens: Positive
+    trained_context_tokens: Positive | None = None
+    """Positions of the checkpoint's configuration where it has fewer: beyond them YaRN is switched on."""
     published: PublishedCounts | None = None
     active_excludes_embedding: bool = False
     """The publisher's count of active parameters leaves out the input embedding (gpt-oss)."""

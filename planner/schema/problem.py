@@ -54,8 +54,10 @@ class Problem(Noun):
     @model_validator(mode="after")
     def _complete(self) -> Problem:
         names = [workload.name for workload in self.workloads]
-        if len(set(names)) != len(names):
-            raise refused(f"workload names {names}", "names that differ")
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                at = ("workloads", place, "name")
+                raise refused(f'"{name}", as of another workload', "names that differ", at)
         if self.workers is None:
             for place, workload in enumerate(self.workloads):
                 if not workload.demand.forms:
@@ -72,4 +74,21 @@ class Problem(Noun):
                         f"workload {workload.name} without lengths",
                         "lengths, an archetype, a trace or sessions",
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _routers_agree(self) -> Problem:
+        """What a workload says of its prefix cache holds beside the router of the fleet."""
+        router = self.fleet.routing
+        for place, workload in enumerate(self.workloads):
+            cache = workload.prefix_cache
+            if router is None or workload.routing is not None or cache is None:
+                continue
+            unlike = (cache.routing == "cache-aware") != (router.policy == "cache-aware")
+            if unlike and "routing" in cache.model_fields_set:
+                raise refused(
+                    f"{cache.routing} with fleet.routing.policy {router.policy}",
+                    "one of them, or two that agree",
+                    ("workloads", place, "prefix_cache", "routing"),
+                )
         return self

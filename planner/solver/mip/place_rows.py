@@ -7,6 +7,8 @@ shares of both pools at p carry s_pb
 from __future__ import annotations
 
 import itertools
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.solver.mip.mip import Model
@@ -23,8 +25,83 @@ def write_places(writers: Sequence[PoolWriter], served: Mapping[int, Served]) ->
         writers: of the pools, with their replicas written.
         served: the part of every bucket that they serve.
     """
+    several = [writer for writer in writers if writer.pool.spares_of("replicas", "servers") > 1]
+    if several and len(served) == 1:
+        (bucket,) = served
+        for writer in several:
+            _OneBucket(writers, served[bucket], bucket).survives(writer)
+        writers_left = [writer for writer in writers if writer not in several and writer.pool.spares]
+        if not writers_left:
+            return
     for hit, left in _losses(writers):
-        _write(writers, served, hit, left)
+        if writers[hit] not in several or len(served) > 1:
+            _write(writers, served, hit, left)
+
+
+class _OneBucket:
+    """Rows of one bucket, in which a place carries the sum of what its replicas carry.
+
+    s_p need <= cap_p - D_p,k   for every way in which the lost replicas may lie over the places
+    D_p,k >= sum of the rates of any k replicas at p that are in use
+
+    Every loss of several replicas by itself would take rows by the third power of the options.
+    """
+
+    def __init__(self, writers: Sequence[PoolWriter], whole: Served, bucket: int) -> None:
+        self.writers, self.whole, self.bucket = writers, whole, bucket
+        self.model: Model = writers[0].model
+        self.places = sorted({option.place for writer in writers for option in writer.pool.options})
+        self.capacity = [{place: self._carried(writer, place) for place in self.places} for writer in writers]
+
+    def _options(self, writer: PoolWriter, place: str) -> list[int]:
+        return [option for option in writer.of_option if writer.pool.options[option].place == place]
+
+    def _carried(self, writer: PoolWriter, place: str) -> int:
+        """Column: what all replicas of a pool at a place carry."""
+        column = self.model.column(0, math.inf)
+        terms = [
+            (replica, amount * writer.pool.rates_f[option, self.bucket])
+            for option in self._options(writer, place)
+            for replica, amount in writer.of_option[option]
+        ]
+        self.model.row([(column, 1.0), *((at, -amount) for at, amount in terms)], upper=0)
+        return column
+
+    def _lost(self, hit: PoolWriter, place: str, count: int) -> int | None:
+        """Column: the most that so many replicas at a place carry; None for none."""
+        options = self._options(hit, place)
+        if not count or not options:
+            return None
+        column = self.model.column(0, math.inf)
+        for gone in itertools.combinations_with_replacement(options, count):
+            carried: dict[int, float] = defaultdict(float)
+            for option in set(gone):
+                for number in range(gone.count(option)):
+                    rate = hit.pool.rates_f[option, self.bucket]
+                    carried[hit.at_least(option, number + 1)] += rate
+            self.model.row([(column, -1.0), *carried.items()], upper=0)
+        return column
+
+    def survives(self, hit: PoolWriter) -> None:
+        """Whatever replicas of one pool are lost, every place decodes what it prefills."""
+        lost = hit.pool.spares_of("replicas", "servers")
+        most = float(hit.level)
+        losses = {
+            (place, count): self._lost(hit, place, count)
+            for place in self.places
+            for count in range(lost + 1)
+        }
+        for gone in itertools.combinations_with_replacement(self.places, lost):
+            parts = {place: self.model.column(0, most) for place in self.places}
+            given = [(column, -entry) for column, entry in self.whole.terms]
+            shares = [(column, 1.0) for column in parts.values()]
+            self.model.row([*shares, *given], self.whole.constant, self.whole.constant)
+            for writer, capacity in zip(self.writers, self.capacity, strict=True):
+                need = writer.pool.demand_f[writer.period][self.bucket]
+                for place, part in parts.items():
+                    missing = losses[place, gone.count(place)] if writer is hit else None
+                    less = [] if missing is None else [(missing, 1.0)]
+                    self.model.row([(part, need), (capacity[place], -1.0), *less], upper=0)
 
 
 def _losses(writers: Sequence[PoolWriter]) -> Iterator[tuple[int, _Left]]:

@@ -113,7 +113,7 @@ class PoolWriter:
 
     def _use(self, option: int) -> int:
         """Binary column: the option has replicas."""
-        return self._at_least(option, 1)
+        return self.at_least(option, 1)
 
     def in_use(self) -> list[tuple[int, int]]:
         """Options with the binaries that tell whether they have replicas."""
@@ -127,7 +127,7 @@ class PoolWriter:
                 self.model.row([*self.of_option[option], (column, -1.0)], lower=0)
         return self.in_use()
 
-    def _at_least(self, option: int, count: int) -> int:
+    def at_least(self, option: int, count: int) -> int:
         """Binary column: the option has so many replicas (it is 1 when it has; it may be 1 without)."""
         if (option, count) not in self.using:
             column = self.model.column(0, 1, whole=True)
@@ -241,7 +241,7 @@ class PoolWriter:
     def without(self, gone: Sequence[int]) -> dict[int, Terms]:
         """Replicas by option after the loss of one of each of these."""
         return {
-            option: [*terms, *((self._at_least(option, i + 1), -1.0) for i in range(gone.count(option)))]
+            option: [*terms, *((self.at_least(option, i + 1), -1.0) for i in range(gone.count(option)))]
             for option, terms in self.of_option.items()
         }
 
@@ -297,7 +297,7 @@ class PoolWriter:
         lost, model = self.pool.spares_of("replicas", "servers"), self.model
         if lost == 0:
             return []
-        items = [(weights[o], self._at_least(o, i)) for o in self.of_option for i in range(1, lost + 1)]
+        items = [(weights[o], self.at_least(o, i)) for o in self.of_option for i in range(1, lost + 1)]
         theta = model.column(0, INF)
         terms: Terms = [(theta, -float(lost))]
         for weight, binary in items:

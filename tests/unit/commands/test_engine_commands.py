@@ -168,7 +168,9 @@ def test_rooms_for_kv_outside_the_gpu(launch):
     pool, asked = {"reuse": REUSE | {"tier": "nvme"}, "weights": "bf16"}, [workload(kv_offload=OFFLOAD)]
     assert taken(launch(pool, workloads=asked).argv)["--kv-offloading-size"] == "400", "of both GPUs"
     found = taken(launch(pool | {"engine": "sglang"}, workloads=asked).argv)
-    assert (found["--hicache-size"], found["--hicache-storage-backend"]) == ("214", "file"), "of one GPU, in GB"
+    assert (found["--hicache-size"], found["--hicache-storage-backend"]) == ("214", "file"), (
+        "of one GPU, in GB"
+    )
     found = launch(pool | {"engine": "tensorrt-llm"}, workloads=asked)
     assert found.config["kv_cache_config"]["host_cache_size"] == 200 * 2**30
 

@@ -23,7 +23,9 @@ def served():
     built = build(asked, ())
 
     def served(*loads, with_percentiles=True):
-        return serve([service_of(asked, built.told(asked, None), load, NONE) for load in loads], with_percentiles)
+        return serve(
+            [service_of(asked, built.told(asked, None), load, NONE) for load in loads], with_percentiles
+        )
 
     return served
 
@@ -85,7 +87,9 @@ def test_more_than_a_service_carries_uses_all_of_it(served):
     asked = ask("test", model="qwen3-32b", gpu="h100", isl=7200, osl=1000, tp=2)
     built = build(asked, ())
     loads = (OpenArrivals(0.5), OpenArrivals(50.0), OpenArrivals(50.0, requests=400))
-    below, *beyond = serve([service_of(asked, built.told(asked, None), load, NONE) for load in loads]).utilization
+    below, *beyond = serve(
+        [service_of(asked, built.told(asked, None), load, NONE) for load in loads]
+    ).utilization
     assert below < 0.9
     assert beyond == [1.0, 1.0]
 

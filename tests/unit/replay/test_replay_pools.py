@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from planner.replay.pool import PoolPlan, Turn
+from planner.replay.run_plan import RunPlan, ServicePlan
 from planner.replay.simulation import simulate
 from planner.replay.worker import KvRoom
 from tests.replay_samples import by_rows, requests, together, worker
@@ -63,3 +65,30 @@ def test_routers_spread_requests_as_well(policy):
 def test_better_routers_wait_less():
     waits = {p: _times(*_both(13.0, 4, p)[1:])[0].mean() for p in ("random", "power-of-two", "least-loaded")}
     assert waits["least-loaded"] < waits["power-of-two"] < waits["random"]
+
+
+def test_pools_serve_together_in_one_hour_and_disaggregated_in_the_next():
+    arrival = np.arange(400) * 0.25
+    asked = requests(arrival, np.full(400, 900), np.full(400, 40))
+    half, ahead = 50.0, (("all", 1.0),)
+
+    def pool(name, before, after):
+        turn = Turn(half, after, ahead if after else ())
+        return PoolPlan(
+            name, worker(), before, "least-loaded", classes=ahead if before else (("all", 0.0),), start_s=0.0,
+            turns=(turn if after else Turn(half, 0, (("all", 0.0),)),),
+        )  # fmt: skip
+
+    plan = ServicePlan(
+        serve=(pool("chat/serve/1", 2, 0),),
+        prefill=(pool("chat/prefill/1", 0, 1), pool("chat/prefill/2", 0, 1)),
+        decode=(pool("chat/decode/1", 0, 1), pool("chat/decode/2", 0, 2)),
+    )
+    found = simulate(RunPlan(plan, asked, 0.0, float(arrival[-1])))
+    places, receivers = np.array(found.places), np.array(found.receivers)
+    assert np.isfinite(np.array(found.state.last_s)).all()
+    before, later = arrival < half, arrival > half
+    assert (places[before] == 0).all()
+    assert (receivers[before] == -1).all()
+    assert (places[later] > 0).all()
+    assert (receivers[later] >= 3).all()
