@@ -49,16 +49,17 @@ def gpu_types_section(plan: Plan, details: bool = False) -> RenderableType | Non
 
 def types_in_short(plan: Plan, most: int) -> RenderableType | None:
     """The chosen types and the next cheapest; how many more there are of each kind."""
-    priced = [row for row in plan.gpu_types if row.cost_usd_per_hour is not None]
+    priced = [row for row in plan.gpu_types if row.gpus is not None]
     if not plan.gpu_types:
         return None
     chosen = sum(row.status == "chosen" for row in priced)
     others = [row for row in priced if row.status != "chosen"][: max(most - chosen, 0)]
     shown = [row for row in priced if row.status == "chosen" or row in others]
     grid = table(("GPU", "fleet", "cost", "limited by"), [_cells(row, False) for row in shown], right=[2])
+    hidden = [row for row in plan.gpu_types if row not in shown]
     counts = {
-        "dearer": len(priced) - len(shown),
-        "cannot keep the limits": sum(row.status == "infeasible" for row in plan.gpu_types),
+        "dearer": sum(row.status == "dearer" for row in hidden),
+        "cannot keep the limits": sum(row.status == "infeasible" for row in hidden),
         "without a price": sum(row.status == "no-price" for row in plan.gpu_types),
         "excluded": sum(row.status == "excluded" for row in plan.gpu_types),
     }

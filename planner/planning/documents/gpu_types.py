@@ -118,13 +118,15 @@ class _Table:
         mixed = any(len(d.buckets) > 1 for d in question.demands)
         exact = found.usd_per_h == found.least_usd_per_h and not mixed
         line = found.lines[0] if found.lines else None
+        needed = sum(count * option.gpus for option, count in found.held)
         return GpuType(
             gpu=name,
             status="infeasible" if found.broken else "dearer",
-            gpus=found.gpus,
+            gpus=max(found.gpus, needed),
             replicas=sum(count for _, count in found.held),
             layout=listing([f"{count} × {option.role} {option.label}" for option, count in found.held]),
-            cost_usd_per_hour=float(found.usd_per_h),
+            # What there is too little of has no price.
+            cost_usd_per_hour=float(found.usd_per_h) if needed <= found.gpus else None,
             bound="lower" if places else "exact" if exact else "upper",
             stopped_by=found.broken[0] if found.broken else self._stop(found),
             provider=(line.site.provider or None) if line else None,
