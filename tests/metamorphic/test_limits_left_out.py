@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import planner
+
 PROBLEM = {
     "name": "x",
     "workloads": [
@@ -22,8 +24,6 @@ PROBLEM = {
 
 @pytest.mark.parametrize("slo", [{"itl_p99": "40 ms"}, {"tpot_p95": "30 ms"}])
 def test_without_a_limit_on_first_tokens_a_plan_costs_no_more(slo):
-    import planner
-
     def cost(limits):
         problem = json.loads(json.dumps(PROBLEM))
         problem["workloads"][0]["slo"] = limits

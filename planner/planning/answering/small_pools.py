@@ -51,6 +51,7 @@ def settled_sizes(
         choice: the answer to its question, where it is known.
     """
     choice = solve(case.question) if choice is None else choice
+    bound = choice.value if choice.status == "optimal" else choice.lower_bound
     factors: dict[Hour, Fraction] = {}
     for _ in range(_ROUNDS):
         more = too_small(case, choice)
@@ -69,20 +70,27 @@ def settled_sizes(
     left = too_small(case, choice)
     if not left:
         return case, choice
-    return _step_by_step(case, solve, choice) or (_without_plan(case, left), FleetChoice("unknown"))
+    return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
 
 
-def _step_by_step(case: FleetCase, solve: Solve, choice: FleetChoice) -> tuple[FleetCase, FleetChoice] | None:
+def _step_by_step(
+    case: FleetCase, solve: Solve, choice: FleetChoice, bound: Fraction | None
+) -> tuple[FleetCase, FleetChoice] | None:
     """The answer where layouts that are too slow in small pools count as a little slower, again and again.
 
     More demand in an hour asks for more of any layout; where nothing has the room for it, another layout may
     carry what is asked. Headroom is given up: what is left of it is said. None where that is not enough.
+    A layout that counts as slower may be faster in a larger pool, so no answer here is proved; ``bound``, of
+    the question in which all count as in their largest pool, holds.
     """
     factors: dict[str, Fraction] = {}
     for _ in range(_SMALL_STEPS):
         slow = _slow_options(case, choice)
         if not slow:
             left = too_small(case, choice)
+            if factors and choice.value is not None:
+                known = gap(choice.value, bound)
+                choice = replace(choice, status="feasible", lower_bound=bound, gap=known)
             return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
         before = {name: factors.get(name, Fraction(1)) for name in slow}
         factors |= {name: max(before[name], min(slow[name], before[name] * _STEP)) for name in slow}
