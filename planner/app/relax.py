@@ -31,7 +31,8 @@ def _relaxed(session: LoadedProblem, run: Run) -> Plan:
     if plan.status == "unknown":
         return plan
     try:
-        rest = run.part(2)
+        # Other routers are asked about plans only.
+        rest = run.part(1 if plan.status == "infeasible" else 2)
         asker = asker_of_fleet(session.study, found, rest)
         plan = fleet_reasons(asker.limits, asker, plan, rest)
         with run.step("routers", "asking behind other routers"):
@@ -39,3 +40,8 @@ def _relaxed(session: LoadedProblem, run: Run) -> Plan:
         return plan.model_copy(update={"routers": routers})
     except StoppedError:
         return unfinished(plan)
+    except KeyboardInterrupt:
+        if run.interrupted:
+            raise
+        run.interrupt()
+        return unfinished(plan, "you")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from planner.schema.choice import Choice
@@ -36,7 +37,8 @@ class Oracle:
         """Questions that nothing known answered."""
         self._place = {limit.id: place for place, limit in enumerate(self.limits)}
         self._today = tuple(_looseness(limit, limit.value) for limit in self.limits)
-        self._feasible: list[Point] = []
+        self._feasible: list[tuple[Point, Choice | None]] = []
+        """With a choice that was found there, where one was."""
         self._infeasible: list[Point] = []
         self._unknown: set[frozenset[tuple[int, Looseness]]] = set()
         self._answers: dict[object, Choice] = {}
@@ -69,7 +71,7 @@ class Oracle:
     def known(self, changes: Changes) -> bool | None:
         """What earlier answers tell about the changes, without a question."""
         point = self.point(changes)
-        if any(_looser(point, other) for other in self._feasible):
+        if any(_looser(point, other) for other, _ in self._feasible):
             return True
         if any(_looser(other, point) for other in self._infeasible):
             return False
@@ -91,11 +93,27 @@ class Oracle:
 
     def best(self, changes: Changes) -> Choice:
         """The optimum of the problem's own objective; where that is not cost, the cheapest of the optima."""
-        return self.ask(changes, "value" if self.by_cost else "plan")
+        found = self.ask(changes, "value" if self.by_cost else "plan")
+        return found if found.status != "unknown" else self._cheapest_known(changes) or found
+
+    @property
+    def left_open(self) -> bool:
+        """A limit of time or work left a question without an answer."""
+        return bool(self._unknown)
+
+    def _cheapest_known(self, changes: Changes) -> Choice | None:
+        """Of the choices found at this or tighter points; nothing is proved of it."""
+        point = self.point(changes)
+        found = [choice for other, choice in self._feasible if choice is not None and _looser(point, other)]
+        best = min(found, key=lambda choice: choice.cost_usd_per_h, default=None)
+        return None if best is None else replace(best, status="feasible", gap=None)
 
     def suppose(self, changes: Changes, feasible: bool) -> None:
         """Remember what another search proved."""
-        (self._feasible if feasible else self._infeasible).append(self.point(changes))
+        if feasible:
+            self._feasible.append((self.point(changes), None))
+        else:
+            self._infeasible.append(self.point(changes))
 
     def bracket(self, name: str, changes: Changes) -> tuple[Fraction | None, Fraction | None]:
         """The loosest value of a limit known to be infeasible and the tightest one known to be feasible.
@@ -104,7 +122,7 @@ class Oracle:
         """
         point, place = self.point(changes), self._place[name]
         shut = [p[place] for p in self._infeasible if _looser(p, point, but=place)]
-        open_ = [p[place] for p in self._feasible if _looser(point, p, but=place)]
+        open_ = [p[place] for p, _ in self._feasible if _looser(point, p, but=place)]
         limit = self.limits[place]
         return (
             _value(limit, max(shut)) if shut else None,
@@ -113,7 +131,7 @@ class Oracle:
 
     def _learn(self, changes: Changes, choice: Choice) -> None:
         if choice.status in ("optimal", "feasible"):
-            self._feasible.append(self._tightened(self.point(changes), choice))
+            self._feasible.append((self._tightened(self.point(changes), choice), choice))
         elif choice.status == "infeasible":
             self._infeasible.append(self.point(changes))
         else:

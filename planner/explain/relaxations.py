@@ -68,6 +68,17 @@ def relaxations(
     return _shown(oracle, axes, _with_mixed(found, mixture))
 
 
+def foremost(oracle: Oracle) -> None:
+    """Ask first what is answered at once and helps most: linear limits that suffice alone, and how far.
+
+    Budget, stock and the like leave the options as they are, and without them there usually is a plan. Asked
+    before the conflicts, they are known whatever time cuts; the answers stay in the oracle.
+    """
+    for limit in oracle.limits:
+        if limit.grantable and limit.row is not None and oracle.feasible({limit.id: None}):
+            smallest(oracle, Axis(limit), {})
+
+
 def _with_mixed(found: Sequence[tuple[Kind, Mixed]], mixture: Mixed | None) -> list[tuple[Kind, Mixed]]:
     """The smallest of several limits that change together is the mixed one."""
     several = [mixed for _, mixed in found if len(mixed.changes) > 1]
@@ -95,7 +106,8 @@ def _singles(oracle: Oracle, axes: Mapping[str, Axis], conflicts: Conflicts) -> 
     """The smallest change of every limit that suffices alone."""
     alone = {names[0] for names in conflicts.corrections if len(names) == 1}
     found = {}
-    for name, axis in axes.items():
+    # What is known to suffice comes before what has to be asked: time may end amid them.
+    for name, axis in sorted(axes.items(), key=lambda item: oracle.known({item[0]: None}) is not True):
         if conflicts.complete and axis.limit.grantable and name not in alone:
             continue
         item = smallest(oracle, axis, {})

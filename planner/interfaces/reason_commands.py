@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option
 
-from planner.interfaces import faults
+from planner.interfaces import faults, interrupts
 from planner.interfaces.options import MAX_SEED, Checks, JsonFlag, OutFile, Overlays
 from planner.interfaces.output import Answer, Progress, message
 from planner.interfaces.picture import Picture, SvgFile
@@ -159,6 +159,8 @@ def relax(
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: relax_text.view(found))
     picture.draw(lambda pictures: pictures.of_relaxed(found))
     helped = found.status != "unknown" and (found.pools or found.relaxations)
+    if run.interrupted:
+        raise Exit(interrupts.exit_code())
     raise Exit(faults.ANSWERED if helped else exit_of([found]))
 
 

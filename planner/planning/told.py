@@ -23,10 +23,10 @@ def all_told(choices: Sequence[Answer], tell: Callable[[Answer], Plan]) -> tuple
     return tuple(plans)
 
 
-def unfinished(plan: Plan) -> Plan:
-    """A plan whose reasons the time did not suffice for."""
+def unfinished(plan: Plan, by: str = "the time limit") -> Plan:
+    """A plan whose reasons the time did not suffice for, or its user did not wait for."""
     complete = plan.conflicts_complete and plan.status != "infeasible"
-    warnings = (*plan.warnings, "the time limit ended the search for reasons before it was done")
+    warnings = (*plan.warnings, f"{by} ended the search for reasons before it was done")
     return plan.model_copy(update={"conflicts_complete": complete, "warnings": warnings})
 
 

@@ -19,6 +19,7 @@ from planner.solver.blocking_limits import gap, in_the_way
 from planner.solver.cp.canonical import in_order, separable
 from planner.solver.cp.solve import solve_cp
 from planner.solver.cp.supports import refuse_servers, shares_servers, size, supports
+from planner.solver.hours_alone import busiest_hours
 from planner.solver.one_place import solve_at_one_place
 from planner.solver.places_aside import anywhere, solve_anywhere
 from planner.solver.serving_modes import barred_modes
@@ -40,6 +41,9 @@ _EXACT_PART = 0.4
 _SMALL_WORK, _WORK = 60.0, 8.0
 """Its work on small fleets (far more than they need) and on larger ones, in deterministic seconds of CP-SAT:
 the same in every run."""
+
+_HOUR_PART, _HOUR_WORK = 0.3, 3.0
+"""Of the time, and counted seconds at most, to see whether a busy hour of a day has a plan at all."""
 
 _BRIEF = ("brief",)
 _BRIEF_WORK = 1.2
@@ -110,9 +114,9 @@ def solve_fleet(
 def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> FleetChoice:
     """The answer of one engine after the other; ``how``: as `solve_fleet` takes it."""
     refuse_servers(problem)
-    _, unserved = barred_modes(problem)
-    if unserved:
-        return FleetChoice("infeasible", in_the_way=unserved)
+    hopeless = _hopeless(problem, left, how)
+    if hopeless is not None:
+        return hopeless
     asked = {name: how[name] for name in ("goal", "seed", "workers")}
     goal, progress = how["goal"], how["progress"]
     known: FleetChoice | None = None
@@ -147,6 +151,25 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
     if found.interrupted:
         raise SearchInterrupted(found if found.value is not None else None)
     return found
+
+
+def _hopeless(problem: FleetProblem, left: _Left, how: Mapping[str, Any]) -> FleetChoice | None:
+    """That a workload has no way to be served, or one of the busiest hours no plan, where that is so."""
+    _, unserved = barred_modes(problem)
+    if unserved:
+        return FleetChoice("infeasible", in_the_way=unserved)
+    asked = {**how, "goal": "any", "progress": None, "start": None}
+    for hour in busiest_hours(problem):
+        mine = left(_HOUR_PART)
+        if mine["time_limit_s"] is None:
+            mine["work_s"] = min(_HOUR_WORK, math.inf if mine["work_s"] is None else mine["work_s"])
+        try:
+            found = _anywhere(_Left(**mine), asked, hour)
+        except SearchInterrupted:  # its best is no plan of the day
+            raise SearchInterrupted from None
+        if found.status == "infeasible":
+            return replace(found, in_the_way=in_the_way(problem))
+    return None
 
 
 def _attempts(problem: FleetProblem) -> tuple[str, ...]:

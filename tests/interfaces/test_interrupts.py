@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM, from the first import to the search."""
 
+import json
 import os
 import random
 import signal
@@ -10,13 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
+from day_files import written
 
 from planner.app import plan as plan_case
 from planner.errors import SearchInterrupted
-from planner.interfaces import interrupts
+from planner.interfaces import cli, interrupts
 from planner.planning.answering import fleet_plan as fleet_plan_case
 from planner.planning.run import Run
 from planner.solver import cp_sat
+from planner.solver import solve as solve_case
 
 SCRIPT = Path(sys.executable).parent / "planner"
 PROBLEMS = Path(__file__).parents[2] / "problems"
@@ -131,3 +134,22 @@ def test_an_interrupt_is_heard_after_every_search():
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("a\nheard\n", "", 0)
+
+
+def test_what_was_found_to_help_is_told_when_its_search_is_interrupted(monkeypatch, capsys, tmp_path):
+    """The first change that suffices is known; then the user ends the search for others."""
+    path = written(tmp_path, budget="2 USD/h")
+    real, asked = solve_case.solve_fleet, []
+
+    def solved(problem, **how):
+        asked.append(how["goal"])
+        if asked.count("value") == 1:
+            raise KeyboardInterrupt
+        return real(problem, **how)
+
+    monkeypatch.setattr(solve_case, "solve_fleet", solved)
+    assert cli.run(["relax", str(path), "--json"]) == 130
+    plan = json.loads(capsys.readouterr().out)
+    found = [[(change["id"], change["to"]) for change in way["changes"]] for way in plan["relaxations"]]
+    assert [("budget", 2.5)] in found
+    assert "some questions stayed open" in plan["warnings"][-1]

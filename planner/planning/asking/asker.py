@@ -22,9 +22,11 @@ _FIRST_PART = 0.25
 """Of the time: at most so much for today's optimum."""
 _SEARCH_PART = 0.6
 """Of the time: at most so much for the search for changes; the rest is for solving them again."""
-_MOST_WORK_S = 12.0
-"""Without a limit: so much counted work at most for one question. There are dozens of them, and what is not
-proved by then is told as a bound."""
+_MOST_WORK_S = {"any": 3.0}
+"""Without a limit: counted work at most for one question by its goal; `_VALUE_WORK_S` for the others."""
+_VALUE_WORK_S, _ALL_WORK_S, _LEAST_WORK_S = 12.0, 60.0, 0.5
+"""The same for a value, for all questions together, and for one that is asked when that is used up. There are
+dozens of questions, and what is not proved by then is told as a bound."""
 _FEWEST = 8
 """A question takes at most this part of the time that is left, or one for every limit, so that others can be
 asked too."""
@@ -76,9 +78,21 @@ class FleetAsker:
             searching = goal == "any" or objective is not None
             left_s = self._left_s(first=not changes, searching=searching)
             # Posing a large question takes a while: not when there is no time to answer it.
-            late = left_s is not None and left_s <= 0
-            self._known[key] = Choice("unknown") if late else self._answer(changes, goal, objective, left_s)
+            late = self.run.interrupted or (left_s is not None and left_s <= 0)
+            self._known[key] = (
+                Choice("unknown") if late else self._unless_ended(changes, goal, objective, left_s)
+            )
         return self._known[key]
+
+    def _unless_ended(
+        self, changes: Changes, goal: Goal, objective: str | None, left_s: float | None
+    ) -> Choice:
+        """The choice; an interrupt ends all questions, and what was found before is told."""
+        try:
+            return self._answer(changes, goal, objective, left_s)
+        except KeyboardInterrupt:
+            self.run.interrupt()
+            return Choice("unknown")
 
     def _answer(self, changes: Changes, goal: Goal, objective: str | None, left_s: float | None) -> Choice:
         question = self.question(changes)
@@ -113,16 +127,25 @@ def _key(changes: Changes) -> tuple[tuple[str, Fraction | None], ...]:
 
 
 def _solver(run: Run) -> Solver:
+    gone_s = 0.0
+
     def solved(question: FleetProblem, goal: Goal, time_limit_s: float | None) -> FleetChoice:
         from planner.solver.solve import solve_fleet
+        from planner.solver.work import done_s
 
-        return solve_fleet(
+        nonlocal gone_s
+        before_s = done_s()
+        found = solve_fleet(
             question,
             goal=goal,
             time_limit_s=time_limit_s,
-            work_s=_MOST_WORK_S,
+            work_s=min(
+                _MOST_WORK_S.get(goal, _VALUE_WORK_S), max((_ALL_WORK_S - gone_s) / _FEWEST, _LEAST_WORK_S)
+            ),
             seed=run.seed,
             workers=run.workers,
         )
+        gone_s += done_s() - before_s
+        return found
 
     return solved

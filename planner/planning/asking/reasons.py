@@ -9,7 +9,7 @@ from planner.explain.conflict_context import conflict_context
 from planner.explain.conflicts import minimal_conflicts
 from planner.explain.oracle import Oracle
 from planner.explain.prices import prices
-from planner.explain.relaxations import relaxations
+from planner.explain.relaxations import foremost, relaxations
 from planner.planning.asking.limits import given_name
 from planner.planning.run import Run
 from planner.schema.limits_told import Price
@@ -19,6 +19,10 @@ from planner.schema.reasons import Asker, NamedLimit
 _GIVEN = (
     "no limit that somebody could grant is in the way: what is given is, such as demand, spares, residency "
     "or what the market has"
+)
+_LEFT_OPEN = (
+    "some questions stayed open within the time or work allowed: there may be other conflicts, and changes "
+    "smaller than those shown"
 )
 _FEW = 3
 
@@ -55,6 +59,9 @@ def fleet_reasons(limits: Iterable[NamedLimit], asker: Asker, plan: Plan, run: R
 
 
 def _stuck(oracle: Oracle, plan: Plan, run: Run) -> Plan:
+    with run.step("foremost", "asking what would suffice alone"):
+        oracle.feasible({})
+        foremost(oracle)
     with run.step("conflicts", "finding what stands in the way"):
         conflicts = minimal_conflicts(oracle)
         beside = conflict_context(oracle, conflicts)
@@ -66,8 +73,10 @@ def _stuck(oracle: Oracle, plan: Plan, run: Run) -> Plan:
         "conflict_context": tuple(tuple(map(given_name, facts)) for facts in beside),
         "relaxations": ways,
     }
-    if conflicts.given:
-        update["warnings"] = (*plan.warnings, _GIVEN)
+    warnings = [_GIVEN] if conflicts.given else []
+    warnings += [_LEFT_OPEN] if oracle.left_open else []
+    if warnings:
+        update["warnings"] = (*plan.warnings, *warnings)
     return plan.model_copy(update=update)
 
 

