@@ -24,6 +24,7 @@ from planner.interfaces.fleet_commands import routes, schedule
 from planner.interfaces.front_commands import alternatives, pareto
 from planner.interfaces.group import HouseGroup, keeping_inputs
 from planner.interfaces.help_examples import with_examples
+from planner.interfaces.measure_command import measure
 from planner.interfaces.options import OutFile
 from planner.interfaces.output import Answer
 from planner.interfaces.plan_command import plan
@@ -111,6 +112,7 @@ app.command()(estimate)
 app.command()(curve)
 app.command()(validate)
 app.command()(calibrate)
+app.command()(measure)
 app.command()(verify)
 app.command()(replay)
 app.command()(trace)

@@ -25,6 +25,7 @@ EXAMPLES = {
     "curve": "--model Qwen/Qwen3-32B --gpu h100 --isl 800 --osl 300",
     "validate": "measurements.csv --out predictions.csv",
     "calibrate": "benchmark.json --gpu h100 --model Qwen/Qwen3-8B --out factors.yaml",
+    "measure": "--write measure.py",
     "verify": "plan.json --results benchmark.json",
     "replay": "plan.json --trace requests.csv",
     "trace": "requests.csv --columns time=ts,input=prompt_tokens,output=completion_tokens",
