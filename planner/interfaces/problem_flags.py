@@ -51,7 +51,7 @@ FLAGS: Mapping[str, _Flag] = {
     "requests_per_day": _Flag("N", "Requests in 24 hours, instead of --rps."),
     "tokens_per_day": _Flag("N", "Tokens written in 24 hours, instead of --rps."),
     "shape": _Flag("NAME", "Hours of that day: office (default), consumer or flat."),
-    "isl": _Flag("TOKENS", "Input tokens of a request, such as 800 or 8k (8,192)."),
+    "isl": _Flag("TOKENS", "Input tokens of a request, such as 800, 8k (8,192) or '600 German words'."),
     "osl": _Flag("TOKENS", "Output tokens of a request."),
     "archetype": _Flag("NAME", "Lengths and limits of a kind of work, such as chat, rag or agentic."),
     "golden": _Flag("", "With --archetype: its safe batch and KV format, not the cheapest.", switch=True),

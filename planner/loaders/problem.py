@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.loaders.names import name_faults
 from planner.loaders.rules import planning_rule_ids
+from planner.loaders.said_lengths import in_tokens
 from planner.loaders.trace_hours import with_hours
 from planner.loaders.validation import validated
 from planner.loaders.yaml_source import Document, read_asked_document
@@ -49,6 +50,7 @@ def problem_in(
         InputError: everything wrong with the file, by line.
     """
     known = planning_rule_ids() if rules is None else tuple(rules)
+    document = in_tokens(document, catalog)
     problem = validated(Problem, document, name_faults(document, catalog, known, folder, inside))
     return with_hours(problem, folder)
 
@@ -77,6 +79,7 @@ def load_problem_document(
     document = Document(name, b"", _exact(dict(values)))
     if catalog is None:
         return validated(Problem, document)
+    document = in_tokens(document, catalog)
     known = planning_rule_ids() if rules is None else tuple(rules)
     problem = validated(Problem, document, name_faults(document, catalog, known, folder, inside))
     return problem if folder is None else with_hours(problem, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -12,7 +12,8 @@ from planner.schema.base import Exact, Noun, refused
 from planner.schema.traces import TraceNamed
 
 Tokens = Annotated[int, BeforeValidator(tokens_of), Field(ge=1, le=100_000_000, strict=True)]
-"""A whole number, or thousands of 1,024 as ``8k``."""
+"""A whole number, or thousands of 1,024 as ``8k``; in the lengths of workloads also ``800 words``,
+``2k German words`` or ``500 Chinese characters``."""
 
 
 class LengthSide(Noun):
@@ -62,6 +63,16 @@ def _whole(buckets: tuple[LengthBucket, ...]) -> tuple[LengthBucket, ...]:
     return buckets
 
 
+class SaidLength(Noun):
+    """A length in words or characters, and what it was taken for."""
+
+    side: Literal["input", "output"]
+    key: Literal["fixed", "p50", "p90", "p95", "p99"]
+    text: str
+    tokens: Tokens
+    tokens_each: Annotated[Exact, Field(gt=0)]
+
+
 class Lengths(Noun):
     """Prompt and answer lengths: two sides, a trace, or buckets."""
 
@@ -70,6 +81,8 @@ class Lengths(Noun):
     trace: TraceNamed | None = None
     """File with token counts, relative to the problem file, or the file with the names of its columns."""
     buckets: Annotated[tuple[LengthBucket, ...], AfterValidator(_whole)] | None = None
+    said: tuple[SaidLength, ...] | None = None
+    """Lengths that were stated in words or characters; written by the program."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Lengths:

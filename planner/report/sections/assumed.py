@@ -17,6 +17,7 @@ from planner.explain.problem_values import (
 )
 from planner.numbers import rate, seconds
 from planner.report.cells import COMPUTED, number, table
+from planner.report.demand_text import said_lengths
 from planner.report.headline import OBJECTIVES
 from planner.report.sections.build import bullets, section
 from planner.schema.plan import Plan
@@ -87,6 +88,7 @@ def _sentences(plan: Plan) -> Iterator[str]:
         mean = f", {rate(taken.mean_rps)} on average" if taken.mean_rps < taken.peak_rps else ""
         took = "" if taken.e2e_s is None else f"; whole answers take {seconds(taken.e2e_s)}"
         yield f"{taken.workload}: {taken.stated} became {rate(taken.peak_rps)}{mean}{took}."
+    yield from said_lengths(plan)
     assumed_mean = plan.costs.mean_is_peak if plan.costs is not None else ()
     if assumed_mean:
         yield f"No mean rate is stated for {listing(assumed_mean)}: the peak was taken for it, all day."
