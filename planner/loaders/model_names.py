@@ -7,6 +7,7 @@ from pathlib import Path
 
 from planner.errors import nearest
 from planner.loaders import hub, named_files
+from planner.loaders.hf_config import elsewhere
 from planner.loaders.hf_config.not_decoders import EXPECTED, not_a_decoder
 from planner.loaders.messages import show
 from planner.schema.catalog_index import Catalog
@@ -41,4 +42,7 @@ def model_fault(
     kind = not_a_decoder(name)
     if kind:
         return f"{show(name)}, {kind}", EXPECTED, ""
+    form = elsewhere.run_elsewhere(name)
+    if form:
+        return f"{show(name)}, {form}", elsewhere.EXPECTED, ""
     return f"{show(name)}{why}", UNKNOWN, nearest(name, catalog.names("models"))

@@ -13,8 +13,9 @@ from typing import Any
 
 from planner import units
 from planner.errors import Fault, nearest
-from planner.loaders import named_files
+from planner.loaders import named_files, out_of_scope
 from planner.loaders.fleet_checks import fleet_faults
+from planner.loaders.hf_config import elsewhere
 from planner.loaders.messages import show
 from planner.loaders.model_names import UNKNOWN, model_fault
 from planner.loaders.places import Key, dotted
@@ -131,6 +132,9 @@ def _plain_names(look: _Lookup) -> Iterator[Fault]:
     ):
         for path, name in look.texts(*pattern):
             if look.catalog.find(kind, name) is None:
+                if out_of_scope.is_training(name):
+                    yield look.fault(path, out_of_scope.TRAINING, out_of_scope.EXPECTED)
+                    continue
                 known = look.catalog.names(kind)
                 yield look.fault(path, show(name), f"{what} of the catalog", nearest(name, known))
 
@@ -163,8 +167,9 @@ def _formats(look: _Lookup) -> Iterator[Fault]:
         for path, name in named:
             entry = look.catalog.number_format(name)
             if entry is None or not getattr(entry, side):
+                found = ", ".join(filter(None, (show(name), elsewhere.run_elsewhere(name))))
                 yield look.fault(
-                    path, show(name), f"a format for {what} ({', '.join(known)})", nearest(name, known)
+                    path, found, f"a format for {what} ({', '.join(known)})", nearest(name, known)
                 )
 
 

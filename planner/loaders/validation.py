@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from planner.errors import Fault, InputError, nearest
-from planner.loaders import messages
+from planner.loaders import messages, out_of_scope
 from planner.loaders.annotations import keys_at
 from planner.loaders.places import Key, dotted, short
 from planner.loaders.rest import UNKNOWN, Rest, value_at
@@ -197,6 +197,8 @@ def _union_faults(refusals: Sequence[_Refusal], model: type[BaseModel], document
 def _fault(refusal: _Refusal, model: type[BaseModel], document: Document) -> Fault:
     where, key = document.where(refusal.path), dotted(document.value, refusal.path)
     if refusal.kind == UNKNOWN:
+        if out_of_scope.is_training(refusal.path[-1]) or out_of_scope.is_training(refusal.value):
+            return Fault(where, key, out_of_scope.TRAINING, out_of_scope.EXPECTED)
         known = keys_at(model, refusal.path[:-1])
         return Fault(where, key, "an unknown key", _one_of(known), nearest(str(refusal.path[-1]), known))
     expected = short(messages.expected(refusal.kind, refusal.context, refusal.text), LONGEST)

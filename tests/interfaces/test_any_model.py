@@ -33,6 +33,16 @@ search: {modes: [aggregated], tp: [1]}
 TWO = """- {name: v, model: me/strange, demand: {peak_rps: 1}, archetype: chat}
   - name: w
     model: me/gated"""
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "max_position_embeddings": 131072,
+}
 FORMATS = {
     "fp8": {"fp8"}, "fp8-channel": {"fp8"}, "fp8-block": {"fp8"}, "nvfp4": {"nvfp4"},
     "nvfp4-mixed": {"nvfp4"}, "mxfp4": {"mxfp4"}, "w8a8": {"int8"}, "w8a16": {"w8a16"},
@@ -143,6 +153,57 @@ def test_what_is_no_decoder_is_refused_by_name(capsys, name, what):
 
 
 @pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (
+            ("--model", "me/Llama-3.1-8B-exl2-4.0bpw"),
+            "which ExLlamaV2 (TabbyAPI) runs, expected a checkpoint",
+        ),
+        (
+            ("--model", "llama-3.1-8b", "--weights", "exl3"),
+            '"exl3", which ExLlamaV3 (TabbyAPI) runs, expected',
+        ),
+    ],
+)
+def test_formats_of_other_engines_are_refused_with_their_engine(refused, flags, words):
+    refused(words, "plan", *flags, *LOAD)
+
+
+def test_a_gguf_file_is_no_configuration(tmp_path, refused):
+    path = tmp_path / "model-Q4_K_M.gguf"
+    path.write_bytes(b"GGUF\x03\x00\xff")
+    refused("found a GGUF file, which holds no configuration, expected", "plan", "--model", str(path), *LOAD)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("training", {"batch": 8}),
+        ("workloads.0.fine-tuning", True),
+        ("workloads.0.task", "training"),
+        ("workloads.0.archetype", "fine-tuning"),
+        ("fleet.optimizer", "adamw"),
+    ],
+)
+def test_training_is_refused_by_name(tmp_path, refused, place, value):
+    workload = {
+        "name": "one",
+        "model": "llama-3.1-8b",
+        "demand": {"peak_rps": 1},
+        "lengths": {"input": {"fixed": 500}, "output": {"fixed": 100}},
+    }
+    values = {"name": "one", "workloads": [workload], "fleet": {"max_gpus": 8}}
+    *path, key = place.split(".")
+    holder = values
+    for step in path:
+        holder = holder[int(step)] if step.isdigit() else holder[step]
+    holder[key] = value
+    (tmp_path / "one.yaml").write_text(json.dumps(values))
+    words = "found training, expected what is served: memory of training (gradients, optimizer states)"
+    refused(words, "plan", str(tmp_path / "one.yaml"))
+
+
+@pytest.mark.parametrize(
     ("config", "words"),
     [
         (
@@ -152,6 +213,10 @@ def test_what_is_no_decoder_is_refused_by_name(capsys, name, what):
         ({"model_type": "bert", "architectures": ["BertModel"]}, '"bert", an encoder'),
         ({"model_type": "mine", "is_encoder_decoder": True}, '"mine", an encoder-decoder model'),
         ({"model_type": "qwen33", "architectures": ["Qwen3ForCausalLM"]}, "Maybe"),
+        (
+            {"model_type": "llama", "quantization_config": {"quant_method": "exl2", "bits": 4.0}} | LLAMA,
+            '"exl2", which ExLlamaV2 (TabbyAPI) runs, expected a checkpoint that vLLM, SGLang or',
+        ),
     ],
 )
 def test_configurations_that_are_not_planned_say_why(tmp_path, capsys, config, words):

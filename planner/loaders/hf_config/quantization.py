@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planner.errors import nearest
+from planner.loaders.hf_config.elsewhere import EXPECTED, run_elsewhere
 from planner.loaders.hf_config.fields import Fields
 
 NativeFormat = Literal["bf16", "fp8", "int8", "mxfp4", "int4", "nvfp4"]
@@ -46,6 +47,10 @@ def read_native_format(fields: Fields) -> NativeFormat:
         return _modelopt(section)
     if method == "bitsandbytes":
         return "int8" if section.flag("load_in_8bit", False) else "int4"
+    who = run_elsewhere(method)
+    if who:
+        section.fault("quant_method", f'"{method}", {who}', EXPECTED)
+        return "bf16"
     expected = f"one of {', '.join(METHODS)}"
     section.fault("quant_method", f'"{method}"' if method else "nothing", expected, nearest(method, METHODS))
     return "bf16"

@@ -87,6 +87,9 @@ def config_file(path: Path) -> Path:
         return file
     if not exists:
         raise input_error(str(path), "", "nothing", f"a folder with {CONFIG}, or the file itself")
+    if path.suffix == ".gguf":
+        expected = f"the {CONFIG} of the model, and its format, such as --weights gguf-q4-k-m"
+        raise input_error(str(path), "", "a GGUF file, which holds no configuration", expected)
     return path
 
 
