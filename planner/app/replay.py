@@ -21,6 +21,7 @@ from planner.planning.replaying.answer import (
     predicted_document,
     workload_document,
 )
+from planner.planning.replaying.burst import burst_replayed
 from planner.planning.replaying.hours import hour_documents, hours_of
 from planner.planning.replaying.scaling import perfect, row, scaled
 from planner.planning.replaying.service import Service
@@ -29,7 +30,7 @@ from planner.planning.replaying.timeline import timeline
 from planner.planning.replaying.verdict import reasons, smallest_change
 from planner.planning.run import Run
 from planner.schema.plan import Plan
-from planner.schema.replay import LimitReplayed, Replay, ScalingReplayed, SmallestChange
+from planner.schema.replay import BurstReplayed, LimitReplayed, Replay, ScalingReplayed, SmallestChange
 from planner.schema.traces import TraceLengths
 
 __all__ = ["Asked", "replay", "replayed"]
@@ -104,6 +105,7 @@ def replayed(plan: Plan, session: LoadedProblem, where: str, asked: Asked, run: 
         gpu_hours=sum(hour.gpus for hour in by_hour) if by_hour else None,
         timeline=timeline(answers),
         scaling=scaling,
+        bursts=_bursts(answers),
         failures=tuple(f"{name} at {at_s:g} s" for name, at_s in asked.failures),
         iterations=sum(run_.steps for answer in answers for run_ in answer.runs),
         warnings=(*_warnings(plan, services, trace), *_too_late(answers)),
@@ -132,6 +134,14 @@ def _answers(
         if stage is not None:
             handed[stage.tier] = tuple(answer.handed)
     return found
+
+
+def _bursts(answers: Sequence[Answered]) -> dict[str, BurstReplayed]:
+    return {
+        answer.question.service.workload: burst_replayed(arriving.burst, arriving.rate_rps, answer.runs)
+        for answer in answers
+        if (arriving := answer.question.arriving).burst is not None
+    }
 
 
 def _scaling(answers: Sequence[Answered], asked: Asked, run: Run) -> tuple[ScalingReplayed, ...]:

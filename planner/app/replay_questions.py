@@ -12,6 +12,7 @@ from planner.errors import input_error, nearest
 from planner.loaders.traces import named_trace, read_trace
 from planner.planning.formulation.tiers import without_router
 from planner.planning.replaying.answer import Question
+from planner.planning.replaying.burst import Burst
 from planner.planning.replaying.hours import HOUR_S
 from planner.planning.replaying.pools import EngineAsked
 from planner.planning.replaying.scaling import ScalersAsked
@@ -67,6 +68,8 @@ class Asked:
     scaling: bool = False
     """Hold the plan's schedule against autoscalers and the perfect one."""
     scalers: ScalersAsked = field(default_factory=ScalersAsked)
+    burst: Burst | None = None
+    """Of the rate, for a while; None: none."""
     storage: str | None = None
     """Where starting replicas load from; None: as planned."""
     change: bool = True
@@ -189,8 +192,10 @@ def question_of(
     hourly = tuple(one * rate / (planned or 1.0) for one in rates) if several else ()
     stretched = asked.rate_rps if timed else None
     arriving = Arriving(
-        rate, burstiness, warm_up, duration, trace, stretched, asked.adapter_skew, hourly, stage
+        rate, burstiness, warm_up, duration, trace, stretched, asked.adapter_skew, hourly, stage, asked.burst
     )
+    if asked.burst is not None:
+        _check_burst(asked.burst, duration, "a trace, which has bursts of its own" if timed else "")
     mine = {pool.id for pool in service.pools}
     failures = tuple(Failure(name, at_s) for name, at_s in asked.failures if name in mine)
     seeds = 1 if stage is None and _certain(service, timed) else asked.seeds
@@ -208,6 +213,14 @@ def question_of(
     if asked.fill is not None:
         _check_fill(asked, asked.fill, service)
     return Question(service, arriving, seeds, asked.seed, failures, several, fill=asked.fill)
+
+
+def _check_burst(burst: Burst, duration_s: float, why_not: str) -> None:
+    if why_not:
+        raise input_error(WHERE, "--burst", f"it with {why_not}", "it on the demand of the plan")
+    if burst.until_s >= duration_s:
+        found = f"a burst until {burst.until_s:g} s of a period of {duration_s:g} s"
+        raise input_error(WHERE, "--burst", found, "an end before that of --duration")
 
 
 def _check_fill(asked: Asked, fill: tuple[int, int], service: Service) -> None:

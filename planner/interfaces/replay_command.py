@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 COMMAND = "planner replay"
 _MOST_SEEDS = 1_000
 _TOKENS = 10_000_000
+_MOST_TIMES = 100.0
+_STEP = re.compile(r"([0-9.]+)@([^@+]+)\+([^@+]+)")
+"""Of ``--burst``."""
 
 
 def replay(
@@ -126,6 +130,14 @@ def replay(
             "its place. May repeat.",
         ),
     ] = None,
+    burst: Annotated[
+        str | None,
+        Option(
+            "--burst",
+            metavar="X@S+S",
+            help="X times the rate from a second on, for so long (3@60+10): how long is it felt?",
+        ),
+    ] = None,
     fill: Annotated[
         str | None,
         Option("--fill", metavar="IN/OUT", help="Batch work of so many tokens in what requests leave."),
@@ -170,6 +182,9 @@ def replay(
     bound = _overflow(checks, overflow, policy)
     failures = tuple(one for text in fail or () if (one := _failure(checks, text)) is not None)
     batch = _tokens(checks, fill)
+    step = _burst(checks, burst)
+    if burst is not None and (trace or (span is not None and span[1] - span[0] != 1) or scaling):
+        checks.refuse("--burst", f'"{burst}"', "it without --trace, --scaling and several --hours")
     share = _share(checks, "--confidence", confidence, 0.01, 0.99)
     aim = _share(checks, "--target", target, 0.01, 1.0)
     warm = checks.whole("--min-replicas", min_replicas, high=10_000)
@@ -190,6 +205,7 @@ def replay(
     picture = Picture(COMMAND, svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.app import replay as replay_case
+    from planner.planning.replaying.burst import Burst
     from planner.planning.replaying.pools import EngineAsked
     from planner.planning.replaying.scaling import ScalersAsked
     from planner.report import json_document, replay_pictures, replay_text
@@ -211,6 +227,7 @@ def replay(
         overflow=bound,
         failures=failures,
         fill=batch,
+        burst=None if step is None else Burst(*step),
         workload=workload,
         confidence=share,
         change=not no_change,
@@ -265,6 +282,21 @@ def _failure(checks: Checks, text: str) -> tuple[str, float] | None:
     if not mark or not pool:
         checks.refuse("--fail", f'"{text}"', 'a pool and a time, such as "chat/serve/1@120"')
     return (pool, at_s) if mark and pool and at_s is not None else None
+
+
+def _burst(checks: Checks, text: str | None) -> tuple[float, float, float] | None:
+    """Times the rate, since when, for how long."""
+    if text is None:
+        return None
+    match = _STEP.fullmatch(text)
+    if match is None:
+        checks.refuse("--burst", f'"{text}"', "times the rate, a time and a length, such as 3@60+10")
+        return None
+    ratio = checks.positive("--burst", match[1], "times the rate")
+    at_s, for_s = (checks.seconds("--burst", long_duration(match[place])) for place in (2, 3))
+    if ratio is not None and not 1.0 < ratio <= _MOST_TIMES:
+        checks.refuse("--burst", f'"{text}"', f"more than 1 and at most {_MOST_TIMES:g} times the rate")
+    return None if ratio is None or at_s is None or for_s is None else (ratio, at_s, for_s)
 
 
 def _tokens(checks: Checks, text: str | None) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner import numbers
 from planner.report.parts import bullets, section, table
-from planner.schema.replay import LimitReplayed, Replay, Replays
+from planner.schema.replay import BurstReplayed, LimitReplayed, Replay, Replays
 
 _MOST_ROWS = 8
 """Of a table: more are in the JSON document."""
@@ -38,6 +38,8 @@ def view(found: Replay) -> RenderableType:
         parts.append(section("Hours", table(_HOUR, _hours(found), right=range(1, 6))))
     if found.scaling:
         parts.append(section("Scaling", table(_SCALING, _scaling(found), right=range(1, 4))))
+    if found.bursts:
+        parts.append(section("Burst", bullets(_burst(name, one) for name, one in found.bursts.items())))
     if found.reasons:
         parts.append(section("Why", bullets(found.reasons[:_MOST_ROWS])))
     batch = [
@@ -54,6 +56,17 @@ def view(found: Replay) -> RenderableType:
     if found.warnings:
         parts.append(section("Mind", bullets(found.warnings[:4])))
     return Group(*parts)
+
+
+def _burst(name: str, one: BurstReplayed) -> str:
+    text = f"{name}: {one.ratio:g} times the rate from {one.at_s:g} s on, for {one.for_s:g} s"
+    if one.ttft_before_s is None or one.ttft_worst_s is None:
+        return f"{text}; nothing came before it to compare with"
+    felt = f"median TTFT up to {_s(one.ttft_worst_s)}, P95 before {_s(one.ttft_before_s)}"
+    if one.recovery_s is None:
+        return f"{text}: {felt}; not as before when the period ends"
+    when = f"{_s(one.recovery_s)} after its end" if one.recovery_s else "at its end"
+    return f"{text}: {felt}; as before {when}"
 
 
 def rows(found: Replays) -> RenderableType:

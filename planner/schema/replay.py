@@ -191,6 +191,22 @@ class Timeline(Noun):
     pools: dict[str, PoolOverTime]
 
 
+class BurstReplayed(Noun):
+    """A burst of one workload, and how long it is felt; means over the seeds."""
+
+    ratio: float
+    """Rate over the one before."""
+    at_s: float
+    """Since the period began."""
+    for_s: float
+    ttft_before_s: float | None
+    """P95 of the requests before it; null where none came."""
+    ttft_worst_s: float | None
+    """Largest median of a second (or of 20 requests) since it began."""
+    recovery_s: float | None
+    """From its end until such a median is at most ``ttft_before_s``; null where the period ends first."""
+
+
 class SmallestChange(Noun):
     """The fewest replicas more with which every limit holds."""
 
@@ -235,6 +251,8 @@ class Replay(Answer):
     timeline: Timeline
     scaling: tuple[ScalingReplayed, ...] = ()
     """Where asked for: the plan's schedule beside autoscalers and the perfect one."""
+    bursts: dict[str, BurstReplayed] = {}
+    """Where one was asked for, by workload."""
     failures: tuple[str, ...] = ()
     iterations: int
     """Steps of all engines, over all seeds."""

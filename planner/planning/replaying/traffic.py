@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.errors import input_error
 from planner.performance.traffic import Trimmed, known, pairs
+from planner.planning.replaying.burst import Burst
 from planner.planning.replaying.tiers import Handed, Stage, merged
 from planner.planning.workload.case import Case, lengths_of, tokens_of_image
 from planner.replay.arrivals import RateProfile, arrivals_s, at_rate
@@ -67,10 +68,14 @@ class Arriving:
     """By hour of the period, where it is longer than one; the first fills the fleet before it."""
     stage: Stage | None = None
     """Of a tier, at whose entrance these come; None: of none."""
+    burst: Burst | None = None
+    """In the period; None: none."""
 
     @property
     def profile(self) -> RateProfile:
         """The rate over warm-up and period."""
+        if self.burst is not None:
+            return self.burst.profile(self.rate_rps, self.warm_up_s, self.duration_s)
         if not self.hourly_rps:
             return RateProfile.steady(self.rate_rps, self.warm_up_s + self.duration_s)
         each_s = self.duration_s / len(self.hourly_rps)
