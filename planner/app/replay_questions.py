@@ -202,17 +202,26 @@ def question_of(
     if asked.overflow is not None:
         bound = asked.overflow
         service = replace(service, plan=service.plan.each(lambda pool: replace(pool, overflow=bound)))
-    nameless = asked.adapter_skew is None and (trace is None or not timed or trace.blocks is None)
-    if asked.router == "consistent-hash" and nameless:
-        found = "requests without anything to be known by"
-        expected = "a trace with ids of blocks (Mooncake, hashes= of --columns), or --adapter-skew"
-        raise input_error(WHERE, "--router", found, expected)
+    _check_blocks(asked, trace, timed)
     if asked.scalers.cold_start_s is not None:
         start_s = asked.scalers.cold_start_s
         service = replace(service, plan=service.plan.each(lambda pool: replace(pool, start_s=start_s)))
     if asked.fill is not None:
         _check_fill(asked, asked.fill, service)
     return Question(service, arriving, seeds, asked.seed, failures, several, fill=asked.fill)
+
+
+def _check_blocks(asked: Asked, trace: TraceLengths | None, timed: bool) -> None:
+    """What hashes prompts, or ranks their blocks, has something to go by."""
+    known = timed and trace is not None and trace.blocks is not None
+    if asked.router == "consistent-hash" and asked.adapter_skew is None and not known:
+        found = "requests without anything to be known by"
+        expected = "a trace with ids of blocks (Mooncake, hashes= of --columns), or --adapter-skew"
+        raise input_error(WHERE, "--router", found, expected)
+    if asked.engine.eviction == "priority" and (trace is None or not known or trace.priority is None):
+        found = "requests without priorities"
+        expected = "a trace with ids of blocks and priorities (hashes= and priority= of --columns)"
+        raise input_error(WHERE, "--eviction", found, expected)
 
 
 def _check_burst(burst: Burst, duration_s: float, why_not: str) -> None:

@@ -88,7 +88,12 @@ def replay(
         Option("--preemption", metavar="HOW", help="Of what outgrows the KV cache: recompute, or swap."),
     ] = "recompute",
     eviction: Annotated[
-        str, Option("--eviction", metavar="HOW", help="Of prefix blocks: lru, or lfu (least often used).")
+        str,
+        Option(
+            "--eviction",
+            metavar="HOW",
+            help="Of prefix blocks: lru, lfu (least often used) or priority (priority= of --columns).",
+        ),
     ] = "lru",
     adapter_skew: Annotated[
         str | None,

@@ -28,7 +28,7 @@ def trace(
             "--columns",
             metavar="KEY=COLUMN,…",
             help=f"Columns of any other layout, such as {EXAMPLE}; time in seconds or as a date, or time_ms, "
-            "time_us, time_ns; hashes for ids of prompt blocks.",
+            "time_us, time_ns; hashes for ids of prompt blocks, priority for how long those stay.",
         ),
     ] = None,
     as_json: JsonFlag = False,

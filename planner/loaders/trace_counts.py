@@ -77,8 +77,11 @@ class Gathering:
         self.requests = 0
         self._late, self._last_s = 0, -np.inf
         self._hashes = _Prefixes()
+        self._priority = array("q")
 
-    def add(self, time_s: float, input_tokens: int, output_tokens: int, hashes: Sequence[Any]) -> None:
+    def add(
+        self, time_s: float, input_tokens: int, output_tokens: int, hashes: Sequence[Any], priority: int = 0
+    ) -> None:
         """One answered request.
 
         Raises:
@@ -90,6 +93,7 @@ class Gathering:
         self._hashes.add(hashes)
         if self._blocks is not None:
             self._blocks.add(hashes)
+            self._priority.append(priority)
         if self._stride > 1:
             self._pending.append(time_s)
             if len(self._pending) >= MOST_KEPT // 2:
@@ -156,11 +160,20 @@ class Gathering:
                 "a trace of at most 400 days",
                 "times in another unit (time_ms, time_us)",
             )
-        blocks, size = None, 0
+        blocks, size, priority = None, 0, None
         if self._blocks is not None and self._stride == 1:
             blocks, size = self._blocks.by_request(order, inputs)
+            priority = np.array(self._priority, dtype=np.int64)[order] if any(self._priority) else None
         return TraceLengths(
-            arrival_s - arrival_s[0], inputs[order], outputs[order], counts, share, tuple(notes), blocks, size
+            arrival_s - arrival_s[0],
+            inputs[order],
+            outputs[order],
+            counts,
+            share,
+            tuple(notes),
+            blocks,
+            size,
+            priority,
         )
 
 

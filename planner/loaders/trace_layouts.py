@@ -34,6 +34,7 @@ class Layout:
     hashes: str | None = None
     times: str = "a time"
     """What messages expect in the column of the time."""
+    priority: str | None = None
 
     @property
     def columns(self) -> set[str]:
@@ -73,12 +74,13 @@ def mapped(columns: TraceColumns) -> Layout:
     """The layout that a mapping of columns describes."""
     arrival = columns.arrival
     if arrival is None:
-        return Layout(None, float, columns.input, columns.output, columns.hashes)
+        return Layout(None, float, columns.input, columns.output, columns.hashes, priority=columns.priority)
     name, unit_s = arrival
     read, times = _Times(unit_s, plain=columns.time is not None), "seconds or a date"
     if columns.time is None:
         times = "a number"
-    return Layout(name, read, columns.input, columns.output, columns.hashes, f"a time ({times})")
+    times = f"a time ({times})"
+    return Layout(name, read, columns.input, columns.output, columns.hashes, times, columns.priority)
 
 
 class _Times:

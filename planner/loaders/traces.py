@@ -129,18 +129,18 @@ def _shown_header(line: str, names: Sequence[str]) -> str:
 
 
 Numbered = tuple[int, str]
-Row = tuple[int, Any, Any, Any, Any]
-"""Line, time, input tokens, output tokens, ids of blocks, as written; None where absent."""
+Row = tuple[int, Any, Any, Any, Any, Any]
+"""Line, time, input tokens, output tokens, ids of blocks, priority, as written; None where absent."""
 
 
 def _csv_rows(lines: Iterable[Numbered], names: Sequence[str], layout: Layout) -> Iterator[Row]:
-    wanted = (layout.time, layout.input, layout.output, layout.hashes)
+    wanted = (layout.time, layout.input, layout.output, layout.hashes, layout.priority)
     places = [names.index(name) if name is not None and name in names else None for name in wanted]
     for number, line in lines:
         if line.strip():
             cells = _cells(line)
             get = [None if at is None or at >= len(cells) else cells[at] for at in places]
-            yield number, get[0], get[1], get[2], None if get[3] is None else str(get[3]).split()
+            yield number, get[0], get[1], get[2], None if get[3] is None else str(get[3]).split(), get[4]
 
 
 def _cells(line: str) -> list[str]:
@@ -173,6 +173,7 @@ def _json_rows(
             _inside(row, layout.input),
             _inside(row, layout.output),
             _inside(row, layout.hashes),
+            _inside(row, layout.priority),
         )
 
 
@@ -189,11 +190,12 @@ def _inside(row: Mapping[str, Any], key: str | None) -> Any:
 def _gather(path: Path, layout: Layout, rows: Iterator[Row], keeps_blocks: bool) -> TraceLengths:
     faults: list[Fault] = []
     found = Gathering(str(path), layout.time is not None, keeps_blocks)
-    for line, time, first, second, hashes in rows:
+    for line, time, first, second, hashes, urgency in rows:
         try:
             time_s = 0.0 if layout.time is None else _time(layout, time)
             tokens = _tokens(layout.input, first), _tokens(layout.output, second)
             blocks = _blocks(layout, hashes)
+            priority = 0 if layout.priority is None else _priority(layout.priority, urgency)
         except _RowError as problem:
             where = f"{path}:{line}"
             faults.append(Fault(where, problem.column, show(problem.found), problem.expected, problem.maybe))
@@ -201,7 +203,7 @@ def _gather(path: Path, layout: Layout, rows: Iterator[Row], keeps_blocks: bool)
                 break
             continue
         if tokens[0] > 0 and tokens[1] > 0:
-            found.add(time_s, *tokens, blocks)
+            found.add(time_s, *tokens, blocks, priority)
     if faults:
         raise InputError(faults)
     if not found.requests:
@@ -243,6 +245,16 @@ def _blocks(layout: Layout, cell: Any) -> Sequence[Any]:
     if not isinstance(cell, list) or any(not isinstance(block, int | str) for block in cell):
         raise _RowError(str(layout.hashes), cell, "a list of ids of blocks")
     return cell
+
+
+def _priority(column: str, cell: Any) -> int:
+    try:
+        number = int(str(cell))
+    except ValueError:
+        number = MAX_TOKENS + 1
+    if abs(number) > MAX_TOKENS or isinstance(cell, bool):
+        raise _RowError(column, cell, "a whole number; blocks of higher ones stay longer")
+    return number
 
 
 def _tokens(column: str, cell: Any) -> int:

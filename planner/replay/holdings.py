@@ -187,7 +187,8 @@ class Holdings:
         """The prompt of a request was computed: its blocks are held as far as there is room."""
         requests = self.run.requests
         if self.cache is not None and requests.blocks is not None:
-            self.cache.use(requests.blocks[index], self._room_blocks())
+            priority = 0 if requests.priority is None else requests.priority[index]
+            self.cache.use(requests.blocks[index], self._room_blocks(), priority)
 
     def make_room(self) -> None:
         """Running requests take the place of blocks that nobody reads."""

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Literal
 
-Eviction = Literal["lru", "lfu"]
-"""The least recently used go first, or the least often used (of equals the least recently used)."""
+Eviction = Literal["lru", "lfu", "priority"]
+"""The least recently used go first, or the least often used, or those of the lowest priority (of equals the
+least recently used)."""
 
 
 class PrefixBlocks:
@@ -18,15 +19,15 @@ class PrefixBlocks:
     Running requests hold their prompts themselves beside it, so what they share takes room twice.
     """
 
-    __slots__ = ("_held", "_order", "_seldom", "_use")
+    __slots__ = ("_eviction", "_held", "_order", "_use")
 
     def __init__(self, eviction: Eviction = "lru") -> None:
         """Nothing is held."""
         self._held: OrderedDict[int, tuple[int, int]] = OrderedDict()
-        """By block, the one used longest ago first: how often, and when last."""
-        self._seldom = eviction == "lfu"
+        """By block, the one used longest ago first: its rank, and when it was used last."""
+        self._eviction = eviction
         self._order: list[tuple[int, int, int]] = []
-        """How often, when last, which; entries that are no longer true are passed over."""
+        """Rank, when last, which; entries that are no longer true are passed over."""
         self._use = 0
 
     def __len__(self) -> int:
@@ -42,27 +43,33 @@ class PrefixBlocks:
             number += 1
         return number
 
-    def use(self, blocks: Sequence[int], room_blocks: float) -> None:
+    def use(self, blocks: Sequence[int], room_blocks: float, priority: int = 0) -> None:
         """Hold the blocks of a prompt, the last one to go first, within the room."""
-        held, seldom = self._held, self._seldom
+        held, ranked = self._held, self._eviction != "lru"
         for block in reversed(blocks):
             self._use += 1
-            often = held[block][0] + 1 if seldom and block in held else 1
-            held[block] = (often, self._use)
+            rank = self._rank(held.get(block), priority) if ranked else 0
+            held[block] = (rank, self._use)
             held.move_to_end(block)
-            if seldom:
-                heapq.heappush(self._order, (often, self._use, block))
+            if ranked:
+                heapq.heappush(self._order, (rank, self._use, block))
         self.shrink(room_blocks)
+
+    def _rank(self, known: tuple[int, int] | None, priority: int) -> int:
+        """How often a block was used while it was held, or the highest priority of the prompts that did."""
+        if self._eviction == "lfu":
+            return 1 if known is None else known[0] + 1
+        return priority if known is None else max(known[0], priority)
 
     def shrink(self, room_blocks: float) -> None:
         """Forget what goes first until the rest has room."""
         held = self._held
         while held and len(held) > room_blocks:
-            if not self._seldom:
+            if self._eviction == "lru":
                 held.popitem(last=False)
                 continue
-            often, used, block = heapq.heappop(self._order)
-            if held.get(block) == (often, used):
+            rank, used, block = heapq.heappop(self._order)
+            if held.get(block) == (rank, used):
                 del held[block]
 
     def clear(self) -> None:

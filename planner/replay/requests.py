@@ -38,6 +38,8 @@ class Requests:
     block_tokens: int = 1
     adapter: Sequence[int] | None = None
     """Number of the LoRA adapter of each; None: the base model alone."""
+    priority: Sequence[int] | None = None
+    """Of the blocks of each prompt; None: all alike."""
 
     def only(self, places: Sequence[int]) -> Requests:
         """Some of them, in their order."""
@@ -54,6 +56,7 @@ class Requests:
             None if self.blocks is None else tuple(self.blocks[place] for place in places),
             self.block_tokens,
             None if self.adapter is None else of(self.adapter),
+            None if self.priority is None else of(self.priority),
         )
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ allows."""
 SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 Preemption = Literal["recompute", "swap"]
 PREEMPTIONS: tuple[Preemption, ...] = get_args(Preemption)
-EVICTIONS: tuple[Literal["lru", "lfu"], ...] = ("lru", "lfu")
+EVICTIONS: tuple[Literal["lru", "lfu", "priority"], ...] = ("lru", "lfu", "priority")
 
 
 Router = RoutingPolicy | Literal["consistent-hash", "by-length"]

@@ -38,6 +38,8 @@ class TraceColumns(Noun):
     """Tokens of the answer; 0 for requests that failed, which are left out."""
     hashes: Column | None = None
     """Ids of the blocks of the prompt, in order: equal leading ids are a prefix that can be found again."""
+    priority: Column | None = None
+    """A whole number: blocks of prompts with a higher one stay longer where a replay evicts by priority."""
 
     @model_validator(mode="after")
     def _one_time(self) -> TraceColumns:
@@ -90,6 +92,8 @@ class TraceLengths:
     """Of every prompt the numbers of its blocks, where they were asked for and the file has them."""
     block_tokens: int = 0
     """Tokens of a block, by the longest prompt of so many blocks; 0 without them."""
+    priority: NDArray[np.int64] | None = None
+    """Of every prompt, where its blocks are kept and the file has it."""
 
     @property
     def requests(self) -> int:

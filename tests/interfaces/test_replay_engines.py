@@ -91,12 +91,38 @@ def test_often_used_blocks_may_outlive_others(either, capsys, tmp_path):
         assert found["workloads"]["chat"]["hit_ratio"] > 0.0
 
 
+def test_conversations_of_higher_priority_are_found_again(told, tmp_path):
+    """Ten conversations come back every 10 s; prompts that nobody repeats pass through in between."""
+    plan = str(tmp_path / "plan.json")
+    load = ("--rps", "1", "--isl", "8k", "--osl", "4", "--gpu", "l40s", "--weights", "bf16", "--kv", "bf16")
+    assert told("plan", "--model", "llama-3.1-8b", *load, "--out", plan)["pools"][0]["replicas"] == 1
+
+    def row(at_s, blocks, priority):
+        return f"{at_s},{512 * len(blocks)},4,{' '.join(blocks)},{priority}"
+
+    rows = ["time,in,out,blocks,urgent"]
+    for at_s in range(60):
+        rows.append(row(at_s, [f"{at_s % 10}.{n}" for n in range(8)], 9))
+        rows.append(row(at_s + 0.5, [f"{at_s}.{n}" for n in range(64)], 0))
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join(rows) + "\n")
+    columns = ("--columns", "time=time,input=in,output=out,hashes=blocks,priority=urgent")
+    hits = {}
+    for how in ("lru", "priority"):
+        found = told("replay", plan, "--trace", str(path), *columns, "--eviction", how)
+        hits[how] = found["workloads"]["llama-3.1-8b"]["hit_ratio"]
+    assert hits["lru"] < 0.01
+    # Of the prompts, 8 blocks in 8 + 64 are of conversations; their first turn is found by nobody.
+    assert hits["priority"] > 0.05
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--batching", "random"), "one of fcfs"),
         (("--preemption", "drop"), "one of recompute, swap"),
-        (("--eviction", "fifo"), "one of lru, lfu"),
+        (("--eviction", "fifo"), "one of lru, lfu, priority"),
+        (("--eviction", "priority"), "requests without priorities"),
         (("--adapter-skew", "-1"), "--adapter-skew"),
     ],
 )

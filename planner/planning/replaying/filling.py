@@ -39,6 +39,7 @@ def filled(
         wait_s=requests.wait_s,
         blocks=None if requests.blocks is None else (*requests.blocks, *(((),) * more)),
         block_tokens=requests.block_tokens,
+        priority=None if requests.priority is None else [*requests.priority, *([0] * more)],
     )
     return longer, replace(plan, serve=tuple(pools))
 

@@ -176,7 +176,9 @@ def came(
     size = 1 if trace is None or blocks is None else trace.block_tokens
     lists = (compact(arrival), compact(prompts), compact(answers), compact(computed))
     adapter = _adapters(source.adapters, arriving.adapter_skew, arrival.size, random)
-    requests = Requests(*lists, waits, blocks, size, adapter)
+    ranked = None if blocks is None or trace is None or rows is None else trace.priority
+    priority = None if ranked is None else ranked[rows].tolist()
+    requests = Requests(*lists, waits, blocks, size, adapter, priority)
     return Came(requests, _classes(names, source, prompts, numbers), since, until, entered, rows)
 
 

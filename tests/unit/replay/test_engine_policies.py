@@ -96,6 +96,25 @@ def test_blocks_that_are_used_often_outlive_those_used_last():
         assert cache.found((1, 2)) == kept
 
 
+def test_blocks_of_higher_priority_outlive_those_used_last_until_nothing_else_is_left():
+    cache = PrefixBlocks("priority")
+    cache.use((1, 2), 4, 5)
+    for block in range(10, 20):
+        cache.use((block,), 4)
+    assert (len(cache), cache.found((1, 2)), cache.found((19,))) == (4, 2, 1)
+    cache.use((3, 4, 5, 6), 4, 5)
+    assert (cache.found((1, 2)), cache.found((3, 4, 5, 6))) == (0, 4)
+
+
+def test_a_block_keeps_the_highest_priority_of_the_prompts_that_hold_it():
+    cache = PrefixBlocks("priority")
+    cache.use((1, 2), 4, 5)
+    cache.use((1, 3), 4)
+    cache.use((7, 8, 9), 4, 1)
+    assert cache.found((1, 2)) == 2
+    assert cache.found((1, 3)) == 1
+
+
 def _adapted(asked, number, skew, seed=1):
     weight = np.arange(1.0, number + 1.0) ** -skew
     chosen = np.random.default_rng(seed).choice(number, len(asked), p=weight / weight.sum()).tolist()
