@@ -19,7 +19,7 @@ from planner.app.one_configuration import (
     rule_title,
 )
 from planner.app.replica_price import replica_price
-from planner.candidates.attributes import unpacked, weights_native
+from planner.candidates.attributes import shared_memory, unpacked, weights_native
 from planner.performance.outside import outside_measured
 from planner.performance.replica import cold_start_seconds, load_point
 from planner.performance.service import serve
@@ -144,7 +144,10 @@ def _document(asked: Asked, told: Told, load: ServiceLoad, found: ServiceResult)
         uncertainty=limit_sigma_log(item, TAILS, at),
         outside_measured=outside_measured(item, at),
         evidence=evidence(item),
-        warnings=tuple(_warnings(asked, built, load, found, cost is None)),
+        warnings=(
+            *_warnings(asked, built, load, found, cost is None),
+            *shared_memory(item, float(account.host_bytes[0]), float(account.free_bytes[0]), offloads=False),
+        ),
     )
 
 

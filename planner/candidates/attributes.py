@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from planner import numbers
 from planner.candidates.roles import role_attributes
 from planner.schema.candidates import BoolArray, Column, IntArray
 from planner.schema.configuration import Configuration
@@ -139,6 +140,24 @@ def unpacked(item: Configuration) -> str:
         f"{item.accelerator.id} has no units for {item.weights.id}; "
         "weights are unpacked and multiplied at the 16-bit rate"
     )
+
+
+def shared_memory(item: Configuration, host_bytes: float, free_bytes: float, offloads: bool) -> Iterator[str]:
+    """What it means that CPU and GPU share the memory, in words; nothing where they do not.
+
+    Args:
+        item: the configuration.
+        host_bytes: that the host takes while weights are loaded.
+        free_bytes: that the GPU's parts leave.
+        offloads: KV is kept in the memory of the host.
+    """
+    if item.accelerator.memory.unified:
+        kept = "; KV that is offloaded to the host saves nothing" if offloads else ""
+        taken, left = numbers.size(host_bytes), numbers.size(max(free_bytes, 0.0))
+        yield (
+            f"{item.accelerator.id}: CPU and GPU share the memory; the host ({taken} while loading) and its "
+            f"operating system have the {left} that are left{kept}"
+        )
 
 
 def configuration_name(item: Configuration) -> str:

@@ -18,6 +18,8 @@ class AcceleratorMemory(Noun):
     bandwidth: BytesPerSecond
     """Peak memory bandwidth."""
     kind: str = ""
+    unified: bool = False
+    """CPU and GPU share it: what the host takes is taken from the GPU."""
     source: Source
 
 

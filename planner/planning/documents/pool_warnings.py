@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner import numbers
-from planner.candidates.attributes import unpacked, weights_native
+from planner.candidates.attributes import shared_memory, unpacked, weights_native
 from planner.planning.documents.chosen import Chosen
 from planner.planning.documents.option_warnings import artifacts, option_remarks
 from planner.planning.documents.reuse import remarks as reuse_remarks
@@ -59,6 +59,10 @@ def _remarks(chosen: Chosen, pools_: Sequence[Pool], network_is_stated: bool) ->
             )
         if not weights_native(item):
             lines.append(f"{pool.id}: {unpacked(item)}")
+        if pool.memory_bytes is not None:
+            offloads = pool.reuse is not None and pool.reuse.tier == "host"
+            taken, left = pool.host_memory_bytes or 0.0, pool.memory_bytes.free
+            lines += shared_memory(item, taken, left, offloads)
         if pool.outside_measured:
             lines.append(f"{pool.id}: {'; '.join(pool.outside_measured)}; benchmark it before you buy")
     return [*lines, *artifacts(pools_, items)]
