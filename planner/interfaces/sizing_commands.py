@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
 
 from planner.interfaces import faults
+from planner.interfaces.before_option import Before, parsed_before
 from planner.interfaces.options import (
     Checks,
     EngineName,
@@ -205,6 +206,7 @@ def curve(
         str | None, Option(metavar="SHARE", help="Memory that the engine may use, such as '90 %'.")
     ] = None,
     max_batch: Annotated[str | None, Option(metavar="N", help="Sequences in one step at most.")] = None,
+    before: Before = None,
     svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
@@ -213,7 +215,7 @@ def curve(
     """Predict latency and throughput of one configuration over a range of loads."""
     checks = Checks("planner curve")
     checks.at_most_one(concurrency_max=concurrency_max, rps_max=rps_max)
-    asked = {
+    asked: dict[str, Any] = {
         "isl": checks.whole("--isl", isl, unit="tokens"),
         "osl": checks.whole("--osl", osl, unit="tokens"),
         "tp": checks.whole("--tp", tp, high=4096),
@@ -229,28 +231,31 @@ def curve(
     batch = checks.maybe_whole("--max-batch", max_batch, unit="sequences")
     utilization = checks.fraction("--memory-utilization", memory_utilization)
     overlays = checks.folders("--catalog", catalog)
+    changed = parsed_before(checks, before)
     checks.done()
     picture = Picture("planner curve", svg)
     answer = Answer(as_json=as_json, out=out)
     from planner.app import curve as curve_case
     from planner.report import curve_text, json_document
 
-    found = curve_case.curve(
-        model=model,
-        gpu=gpu,
-        weights=weights,
-        kv=kv,
-        engine=engine,
-        concurrency_max=most,
-        rps_max=most_rps,
-        slo_s=limits_s,
-        context=context_tokens,
-        memory_utilization=utilization,
-        max_batch=batch,
-        overlays=overlays,
-        conventions=conventions,
-        **asked,
-    )
+    given = asked | {
+        "model": model,
+        "gpu": gpu,
+        "weights": weights,
+        "kv": kv,
+        "engine": engine,
+        "concurrency_max": most,
+        "rps_max": most_rps,
+        "slo_s": limits_s,
+        "context": context_tokens,
+        "memory_utilization": utilization,
+        "max_batch": batch,
+        "overlays": overlays,
+        "conventions": conventions,
+    }
+    found = curve_case.curve(**given)
+    if changed:
+        found = found.model_copy(update={"before": curve_case.curve(**(given | changed))})
     picture.draw(lambda _: [] if found.cannot_run else [curve_text.chart(found)])
     answer.give(
         lambda: json_document.encode(json_document.of_estimate(found)), lambda: curve_text.view(found)

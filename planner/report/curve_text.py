@@ -37,9 +37,29 @@ def view(curve: Curve) -> RenderableType:
         section("Knee and limits", bullets(_sentences(curve))),
         section("How sure this is", Text(_sure(curve)), *outside(curve)),
     ]
+    if curve.before is not None:
+        parts.insert(4, _against(curve, curve.before))
     if curve.warnings:
         parts.append(section("Mind", bullets(curve.warnings)))
     return Group(*parts)
+
+
+def _against(after: Curve, before: Curve) -> RenderableType:
+    """The other curve in the same words, and what the change is worth."""
+    if before.cannot_run:
+        why = "; ".join(reason.text for reason in before.cannot_run)
+        return section("Before", bullets([f"{before.option} cannot run: {why}"]))
+    return section("Before", bullets([before.option, *_sentences(before), _gain(after, before)]))
+
+
+def _gain(after: Curve, before: Curve) -> str:
+    """The knees, or what limits allow where both have some, as a ratio a GPU."""
+    marked = [(one.knee if not after.slo else one.largest, one.gpus) for one in (after, before)]
+    if any(point is None for point, _ in marked):
+        return "the two cannot be compared within the limits: one of them keeps none"
+    new, old = (point.output_tokens_per_s / max(gpus, 1) for point, gpus in marked if point is not None)
+    where = "within the limits" if after.slo else "at the knee"
+    return f"now {new / old:.2f} times the output tokens of a GPU {where}"
 
 
 def _table(curve: Curve) -> RenderableType:
@@ -182,6 +202,10 @@ def _latency_panel(curve: Curve) -> LinePanel:
         if name in ("ttft_p99", "itl_p99")
     )
     tracks = tuple(Track(name, tuple(_series(curve, field))) for name, field, _ in _MARKS)
+    if curve.before is not None:
+        tracks += tuple(
+            Track(f"{name} before", tuple(_series(curve.before, field))) for name, field, _ in _MARKS
+        )
     return LinePanel("latency (P99)", tracks, dots, limits, log=True, seconds=True)
 
 

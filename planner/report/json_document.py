@@ -52,4 +52,6 @@ def of_estimate(estimate: Estimate | Curve) -> dict[str, Any]:
         kept = ("option", "cannot_run", "memory_bytes", "warnings")
         return {key: document[key] for key in kept if document[key]}
     del document["cannot_run"]
+    if isinstance(estimate, Curve) and estimate.before is not None:
+        document["before"] = of_estimate(estimate.before)
     return document

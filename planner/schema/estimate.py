@@ -108,6 +108,8 @@ class Curve(Answer):
     outside_measured: tuple[str, ...] = ()
     """What of it lies outside what was measured, in words; the spread has grown with it."""
     evidence: Evidence = "modelled"
+    before: Curve | None = None
+    """The configuration before a change, over the same kind of loads; null where none was asked for."""
     warnings: tuple[str, ...] = ()
 
 
