@@ -64,7 +64,8 @@ class KvEviction(Noun):
     """Tokens that little attention goes to are dropped from the KV of a running request (H2O, SnapKV)."""
 
     keep: Annotated[Share, Field(gt=0)]
-    """Share of the tokens of a request whose KV is kept. What it does to quality is for you to check."""
+    """Share of the tokens of a request whose KV is kept; of a window with sinks (StreamingLLM) both over the
+    mean context. What it does to quality is for you to check."""
 
 
 class Trim(Noun):
