@@ -15,7 +15,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -163,7 +163,7 @@ class Gpu:
         reduced = [self.tried(f"all_reduce_{n}", partial(self.all_reduce, n)) for n in sizes]
         return {
             "layout": LAYOUT,
-            "date": datetime.now(tz=UTC).date().isoformat(),
+            "date": datetime.now(tz=timezone.utc).date().isoformat(),  # noqa: UP017 - Python 3.10 too
             "torch": str(torch.__version__),
             "repeats": self.repeats,
             "device": {
