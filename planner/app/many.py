@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from planner.app.capacity import capacity
 from planner.app.explain_plan import session_of
 from planner.app.loaded_problem import LoadedProblem
 from planner.app.replay import Asked, replayed
+from planner.app.spread import Spread, key_of
 from planner.app.what_if import combinations
 from planner.loaders.catalog import load_catalog
 from planner.loaders.plan_file import load_plan
@@ -22,16 +22,7 @@ from planner.planning.run import Run
 from planner.schema.answers import Sweep, SweepRow
 from planner.schema.plan import Plan
 from planner.schema.replay import Replay, ReplayRow, Replays
-from planner.tasks.executor import Where
 from planner.tasks.many import Task, answers
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Who answers, and where answers are kept."""
-
-    where: Where = field(default_factory=Where)
-    results: Path | None = None
 
 
 def replays(
@@ -57,7 +48,7 @@ def replays(
     tasks = []
     for path, trace in pairs:
         own = replace(asked, trace=trace, read=None if trace is None else read[trace])
-        key = _key(plans[path].model_dump(mode="json"), _bytes(trace), str(trace), repr(asked), overlays)
+        key = key_of(plans[path].model_dump(mode="json"), _bytes(trace), str(trace), repr(asked), overlays)
         tasks.append(Task(key, _replayed, (plans[path], sessions[path], str(path), own)))
     found = answers(tasks, spread.where, results=spread.results, progress=progress)
     return Replays(
@@ -94,11 +85,10 @@ def sweep(
         InputError: as for `planner.app.what_if.sweep`.
     """
     points = combinations(session, axes)
-    parts = max(len(points) / spread.where.processes, 1.0)
-    limit_s = run.part(parts).time_limit_s
+    limit_s = spread.limit_s(run, len(points))
     tasks = [
         Task(
-            _key(dict(changed.values), changed.catalog.sha256, limit_s, run.seed, run.workers, raised),
+            key_of(dict(changed.values), changed.catalog.sha256, limit_s, run.seed, run.workers, raised),
             _planned,
             (changed, limit_s, run.seed, run.workers, raised),
         )
@@ -122,9 +112,3 @@ def _planned(
 
 def _bytes(path: Path | None) -> str:
     return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _key(*parts: Any) -> str:
-    """Of a question: the same for the same inputs and the same version of the program."""
-    text = json.dumps([Run().version, *parts], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from planner import numbers
@@ -23,6 +23,16 @@ Prices = Mapping[Term, Fraction]
 DEMAND = (Fraction(4, 5), Fraction(6, 5))
 SPEED = (Fraction(17, 20), Fraction(23, 20))
 PRICE = (Fraction(4, 5), Fraction(6, 5))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What changes in a scenario, times what it was."""
+
+    name: str
+    demand: Fraction = _ALL
+    speed: Fraction = _ALL
+    prices: Prices = field(default_factory=dict)
 
 
 def scaled(
@@ -97,33 +107,35 @@ def scenarios(
         solve: plans again; None: only the fixed fleet is looked at, and ``best_usd_per_hour`` is None.
         headroom: by workload, as 0.2 for demand x 1.2; absent = none.
     """
-    cases: list[tuple[str, Fraction, Fraction, Prices]] = []
-    cases += [(f"demand {_signed(factor)}", factor, _ALL, {}) for factor in DEMAND]
-    cases += [(f"speed {_signed(factor)}", _ALL, factor, {}) for factor in SPEED]
+    return tuple(scenario(problem, choice, case, solve, headroom) for case in cases(problem))
+
+
+def cases(problem: FleetProblem) -> tuple[Case, ...]:
+    """What may change: each knows nothing of the others."""
+    found = [Case(f"demand {_signed(factor)}", demand=factor) for factor in DEMAND]
+    found += [Case(f"speed {_signed(factor)}", speed=factor) for factor in SPEED]
     both = f"demand {_signed(DEMAND[1])}, speed {_signed(SPEED[0])}"
-    cases.append((both, DEMAND[1], SPEED[0], {}))
+    found.append(Case(both, DEMAND[1], SPEED[0]))
     held = {line.term for line in problem.lines}
     for term in (term for term in _TERMS if term in held):
         name = term.replace("_", "-")
-        cases += [(f"{name} price {_signed(factor)}", _ALL, _ALL, {term: factor}) for factor in PRICE]
-    return tuple(_scenario(problem, choice, solve, headroom, *case) for case in cases)
+        found += [Case(f"{name} price {_signed(factor)}", prices={term: factor}) for factor in PRICE]
+    return tuple(found)
 
 
 def _signed(factor: Fraction) -> str:
     return numbers.signed_share(float(factor - 1))
 
 
-def _scenario(
+def scenario(
     problem: FleetProblem,
     choice: FleetChoice,
-    solve: Solve | None,
-    headroom: Mapping[str, Fraction] | None,
-    name: str,
-    demand: Fraction,
-    speed: Fraction,
-    prices: Prices,
+    case: Case,
+    solve: Solve | None = None,
+    headroom: Mapping[str, Fraction] | None = None,
 ) -> Scenario:
-    changed = scaled(problem, demand, speed, prices)
+    """The plan kept against the best plan when one thing changes; arguments as of `scenarios`."""
+    changed = scaled(problem, case.demand, case.speed, case.prices)
     fleet = Carrying(changed, choice, headroom)
     least, plain, hit = _ALL, _ALL, ""
     for t in range(len(choice.periods)):
@@ -133,10 +145,10 @@ def _scenario(
                 least, hit = one.share, one.workload
     best = None if solve is None else solve(changed)
     return Scenario(
-        name=name,
-        demand=float(demand),
-        speed=float(speed),
-        prices={term: float(factor) for term, factor in prices.items()},
+        name=case.name,
+        demand=float(case.demand),
+        speed=float(case.speed),
+        prices={term: float(factor) for term, factor in case.prices.items()},
         carried_share=float(least),
         carried_without_headroom=float(plain),
         workload=hit,

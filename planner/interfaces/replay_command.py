@@ -239,10 +239,11 @@ def replay(
     )
     if several or spread is not None:
         from planner.app import many
+        from planner.app.spread import Spread
 
         with Progress() as progress:
             rows = many.replays(
-                plan, traces, asked, spread or many.Spread(), overlays=overlays, progress=progress
+                plan, traces, asked, spread or Spread(), overlays=overlays, progress=progress
             )
         answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: replay_text.rows(rows))
         broken = any(row.replay.verdict == "breaks" for row in rows.rows)

@@ -16,11 +16,15 @@ from planner.interfaces.reason_commands import (
     asked_for,
     say_unanswered,
 )
+from planner.interfaces.spread_options import Processes, Results, Scheduler, spread_if_asked
 from planner.interfaces.time_limit import within
 
 
 def robust(
     problem: ProblemFile,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
+    results: Results = None,
     svg: SvgFile = None,
     as_json: JsonFlag = False,
     out: OutFile = None,
@@ -31,6 +35,7 @@ def robust(
 ) -> None:
     """Try the plan against other demand, speeds and prices, and price a fleet that stands all of it."""
     checks = Checks("planner robust")
+    spread = spread_if_asked(checks, processes, scheduler, results)
     asked = asked_for(checks, time_limit, seed, workers)
     overlays = checks.folders("--catalog", catalog)
     checks.done()
@@ -43,7 +48,7 @@ def robust(
 
     with Progress() as progress, within(asked["time_limit_s"]):
         run = Run(**asked, progress=progress)
-        found = tried(Session.load(problem, overlays), run)
+        found = tried(Session.load(problem, overlays), run, spread)
     answer.give(lambda: json_document.encode(json_document.of_plan(found)), lambda: plan_text.view(found))
     picture.draw(lambda pictures: pictures.of_scenarios(found))
     if found.pools:

@@ -11,7 +11,7 @@ from typer import Option
 from planner.interfaces.options import Checks
 
 if TYPE_CHECKING:
-    from planner.app.many import Spread
+    from planner.app.spread import Spread
 
 Processes = Annotated[
     str | None,
@@ -44,16 +44,24 @@ def spread_of_sweep(
     results: Path | None,
 ) -> Spread | None:
     """Who answers the questions of a sweep; None: this process, as nothing else is asked for."""
+    spread = spread_if_asked(checks, processes, scheduler, results)
+    if spread is not None and not sweep:
+        checks.refuse("--processes", "it without --sweep", "several questions: --sweep PATH=v1,v2")
+    return spread
+
+
+def spread_if_asked(
+    checks: Checks, processes: str | None, scheduler: str | None, results: Path | None
+) -> Spread | None:
+    """Who answers; None: this process, as nothing else is asked for."""
     if all(value is None for value in (processes, scheduler, results)):
         return None
-    if not sweep:
-        checks.refuse("--processes", "it without --sweep", "several questions: --sweep PATH=v1,v2")
     return spread_of(checks, processes, scheduler, results)
 
 
 def spread_of(checks: Checks, processes: str | None, scheduler: str | None, results: Path | None) -> Spread:
     """Who answers; bad values are refused."""
-    from planner.app.many import Spread
+    from planner.app.spread import Spread
     from planner.tasks.executor import Where, cores
 
     checks.at_most_one(processes=processes, scheduler=scheduler)

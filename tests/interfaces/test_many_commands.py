@@ -81,6 +81,17 @@ def test_largest_loads_are_asked_like_plans(folder, told, tmp_path, monkeypatch)
     assert "--sweep" in told(*words[:2], "--processes", "2", code=2)
 
 
+def test_scenarios_over_processes_are_the_scenarios(folder, told, tmp_path, monkeypatch):
+    file, words = tmp_path / "results.jsonl", ("robust", str(folder / "problem.yaml"))
+    alone = told(*words)
+    assert len(alone["scenarios"]) == 7
+    assert told(*words, "--processes", "2", "--results", str(file)) == alone
+    assert len(file.read_text().splitlines()) == 8  # and the variant that stands the worst of them
+    monkeypatch.setattr("planner.app.robust._scenario", None)
+    assert told(*words, "--processes", "1", "--results", str(file)) == alone
+    assert "one of them" in told(*words, "--processes", "2", "--scheduler", "tcp://x:1", code=2)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
