@@ -36,6 +36,8 @@ POINTS = 25
 """Loads of a curve."""
 PROBES = 64
 """Loads between the last that keeps the limits and the first that does not."""
+_ABOUT = 2.0
+"""Times the rate that is asked about: where a range of rates ends that is not given."""
 _NEAR_FULL = 0.995
 _ROUNDING = 1.0 + 1e-9
 _GAPS = ("itl", "tpot")
@@ -54,6 +56,8 @@ def curve(
     weights: str | None = None,
     kv: str | None = None,
     engine: str = "vllm",
+    concurrency: int | None = None,
+    rps: float | None = None,
     concurrency_max: int | None = None,
     rps_max: float | None = None,
     slo_s: Mapping[str, float] | None = None,
@@ -63,14 +67,19 @@ def curve(
     max_batch: int | None = None,
     overlays: tuple[Path, ...] = (),
 ) -> Curve:
-    """The curve over requests in flight, or with ``rps_max`` over rates of random arrivals.
+    """The curve over requests in flight, or with ``rps`` or ``rps_max`` over rates of random arrivals.
+
+    ``concurrency`` or ``rps`` is a load that is asked about, as of `estimate`: a point of the curve, which
+    reaches at least that far unless its end is given.
 
     Knee: the load with the largest power, output tokens/s over mean end-to-end time (Kleinrock 1979).
     Medians: no planning margin.
 
     Raises:
-        InputError: unknown names.
+        InputError: unknown names, or a load beyond the end of the range.
     """
+    _refuse_beyond("concurrency", concurrency, concurrency_max)
+    _refuse_beyond("rps", rps, rps_max)
     asked = ask(
         "planner curve",
         model=model,
@@ -97,11 +106,22 @@ def curve(
             model=asked.entry.id, option=option_text(asked), cannot_run=reasons, memory_bytes=account
         )
     loop = ClosedLoop(1.0, 0, conventions.start_burst, conventions.equal_lengths)
-    every: ClosedLoop | OpenArrivals = loop if rps_max is None else OpenArrivals(1.0, conventions.burstiness)
+    rates = rps is not None or rps_max is not None
+    every: ClosedLoop | OpenArrivals = OpenArrivals(1.0, conventions.burstiness) if rates else loop
     told = built.told(asked, max_batch)
     replica = _Replica(asked, told, every, most_sequences(built, context, max_batch))
-    loads = _loads(replica, concurrency_max, rps_max)
-    return _answer(replica, loads, rps_max, dict(slo_s or {}))
+    size = rps if rates else concurrency
+    widest = _ABOUT * rps if rps is not None else 0.0
+    most = (rps_max or widest) if rates else float(concurrency_max or max(told.batch, size or 0))
+    loads = _loads(replica, most, size)
+    return _answer(replica, loads, most, size, dict(slo_s or {}))
+
+
+def _refuse_beyond(flag: str, size: float | None, most: float | None) -> None:
+    """A load that is asked about lies in the range that is asked for."""
+    if size is not None and most is not None and size > most:
+        found, expected = f"{size:g}, beyond --{flag}-max {most:g}", f"at most {most:g}"
+        raise input_error("planner curve", f"--{flag}", found, expected)
 
 
 def _refuse_gaps(osl: int, slo_s: Mapping[str, float]) -> None:
@@ -148,21 +168,24 @@ class _Replica:
         )
 
 
-def _loads(replica: _Replica, concurrency_max: int | None, rps_max: float | None) -> FloatArray:
-    """Rates at even distances, or whole numbers of requests in flight at even ratios."""
-    if rps_max is not None:
-        most = float(replica.at(np.array([rps_max])).rate_rps[0])
+def _loads(replica: _Replica, most: float, size: float | None) -> FloatArray:
+    """Rates at even distances, or whole numbers of requests in flight at even ratios; with the one asked."""
+    if replica.varied == "rate":
+        carried = float(replica.at(np.array([most])).rate_rps[0])
         # A rate beyond the capacity is shown as the capacity, once.
-        top = rps_max if most >= rps_max * _NEAR_FULL else most * _NEAR_FULL
-        return np.linspace(top / POINTS, top, POINTS)
-    top = float(concurrency_max or replica.told.batch)
-    return np.unique(np.round(np.geomspace(1.0, top, POINTS)))
+        top = most if carried >= most * _NEAR_FULL else carried * _NEAR_FULL
+        loads = np.linspace(top / POINTS, top, POINTS)
+    else:
+        top = most
+        loads = np.unique(np.round(np.geomspace(1.0, top, POINTS)))
+    return np.union1d(loads, [size]) if size is not None and size <= top else loads
 
 
 def _answer(
     replica: _Replica,
     loads: FloatArray,
-    rps_max: float | None,
+    most: float,
+    size: float | None,
     slo_s: dict[str, float],
 ) -> Curve:
     load = replica.at(loads)
@@ -174,8 +197,11 @@ def _answer(
     if knee is points[-1] and len(points) > 1:
         warnings.append("the knee is the last point: it may lie at a larger load")
     carried = points[-1].rate_rps
-    if rps_max is not None and carried < rps_max * _NEAR_FULL:
+    if replica.varied == "rate" and carried < most * _NEAR_FULL:
         warnings.append(f"one replica carries no more than {carried:.3g} requests/s: the range ends there")
+    shown = None if size is None else int(np.searchsorted(loads, size))
+    if shown is not None and shown == loads.size:
+        warnings.append(f"{size:g} requests/s is more than one replica carries: no point of the curve")
     largest, broken_by = _largest(replica, loads, load, slo_s)
     # Of all points the last lies furthest out.
     at = load_point(replica.traffic, min(points[-1].concurrency, float(replica.told.batch)))
@@ -188,6 +214,7 @@ def _answer(
         max_batch=int(replica.told.batch),
         points=points,
         knee=knee,
+        asked=None if shown is None or shown == loads.size else points[shown],
         slo=slo_s,
         largest=largest,
         broken_by=broken_by,

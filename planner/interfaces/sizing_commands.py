@@ -187,6 +187,12 @@ def curve(
     weights: WeightsFormat = None,
     kv: KvFormat = None,
     engine: EngineName = "vllm",
+    concurrency: Annotated[
+        str | None, Option(metavar="N", help="A number of requests in flight to mark on the curve.")
+    ] = None,
+    rps: Annotated[
+        str | None, Option(metavar="X", help="Vary the rate instead, and mark this one on the curve.")
+    ] = None,
     concurrency_max: Annotated[
         str | None, Option(metavar="N", help="Largest number of requests in flight; default: what fits.")
     ] = None,
@@ -214,7 +220,9 @@ def curve(
 ) -> None:
     """Predict latency and throughput of one configuration over a range of loads."""
     checks = Checks("planner curve")
-    checks.at_most_one(concurrency_max=concurrency_max, rps_max=rps_max)
+    for one in ({"concurrency": concurrency}, {"concurrency_max": concurrency_max}):
+        for other in ({"rps": rps}, {"rps_max": rps_max}):
+            checks.at_most_one(**one, **other)
     asked: dict[str, Any] = {
         "isl": checks.whole("--isl", isl, unit="tokens"),
         "osl": checks.whole("--osl", osl, unit="tokens"),
@@ -223,6 +231,8 @@ def curve(
         "ep": checks.whole("--ep", ep, high=4096),
         "attention_dp": checks.whole("--attention-dp", attention_dp, high=4096),
     }
+    size = checks.maybe_whole("--concurrency", concurrency, unit="requests")
+    size_rps = checks.positive("--rps", rps, "requests per second")
     most = checks.maybe_whole("--concurrency-max", concurrency_max, unit="requests")
     most_rps = checks.positive("--rps-max", rps_max, "requests per second")
     conventions = _conventions(checks, start_burst, equal_lengths, burstiness)
@@ -244,6 +254,8 @@ def curve(
         "weights": weights,
         "kv": kv,
         "engine": engine,
+        "concurrency": size,
+        "rps": size_rps,
         "concurrency_max": most,
         "rps_max": most_rps,
         "slo_s": limits_s,

@@ -93,7 +93,8 @@ def _cell(values: Statistic, name: str) -> str:
 
 
 def _mark(curve: Curve, point: CurvePoint) -> str:
-    words = ["knee"] if point == curve.knee else []
+    words = ["asked"] if point == curve.asked else []
+    words += ["knee"] if point == curve.knee else []
     if point.keeps_slo is False:
         words.append("over")
     return ", ".join(words)
@@ -111,6 +112,8 @@ def _sentences(curve: Curve) -> list[str]:
     if curve.knee is not None:
         speed = f"{numbers.significant(curve.knee.output_tokens_per_s)} output tokens/s"
         lines.append(f"knee ({_KNEE_WORDS}): {_load(curve, curve.knee)}, {speed}")
+    if curve.asked is not None:
+        lines.append(f"asked: {_load(curve, curve.asked)}, {_reached(curve, curve.asked)}")
     if not curve.slo:
         return lines
     limits = ", ".join(f"{name} {numbers.seconds(value)}" for name, value in curve.slo.items())
@@ -121,6 +124,21 @@ def _sentences(curve: Curve) -> list[str]:
     return [*lines, f"largest load within {limits}: {_load(curve, curve.largest)}, {speed}{beyond}"]
 
 
+def _reached(curve: Curve, point: CurvePoint) -> str:
+    """What a load gives, and whether it keeps the limits."""
+    words = [f"{numbers.significant(point.output_tokens_per_s)} output tokens/s"]
+    words += [
+        f"{metric.removesuffix('_s').upper()} P99 {numbers.seconds(getattr(point, metric)['p99'])}"
+        for metric in _SHOWN
+        if "p99" in getattr(point, metric)
+    ]
+    if point.keeps_slo is not None:
+        words.append("within the limits" if point.keeps_slo else "over the limits")
+    if curve.knee is not None and point != curve.knee:
+        words.append("below the knee" if point.rate_rps < curve.knee.rate_rps else "beyond the knee")
+    return ", ".join(words)
+
+
 def _sure(curve: Curve) -> str:
     spread = uncertainty(curve.uncertainty)
     return f"{curve.evidence.capitalize()} numbers{f', one standard deviation: {spread}' if spread else ''}."
@@ -128,9 +146,8 @@ def _sure(curve: Curve) -> str:
 
 def _legend() -> str:
     marks = ", ".join(f"{mark} {name}" for name, _, mark in _MARKS)
-    return (
-        f"{marks}; across: output tokens/s, up: seconds (logarithmic); K knee, L largest load within limits"
-    )
+    letters = "K knee, L largest load within limits, A asked"
+    return f"{marks}; across: output tokens/s, up: seconds (logarithmic); {letters}"
 
 
 def picture(curve: Curve) -> str:
@@ -151,7 +168,7 @@ def picture(curve: Curve) -> str:
 
     for mark, points in series:
         _trace(points, width, lambda x, y, mark=mark: place(x, y, mark))  # type: ignore[misc]
-    for letter, marked in (("K", curve.knee), ("L", curve.largest)):
+    for letter, marked in (("K", curve.knee), ("L", curve.largest), ("A", curve.asked)):
         if marked is not None and "p99" in marked.ttft_s:
             place(marked.output_tokens_per_s, marked.ttft_s["p99"], letter)
     lines = []
@@ -190,7 +207,7 @@ def chart(curve: Curve) -> LineChart:
 
 
 def _latency_panel(curve: Curve) -> LinePanel:
-    marked = (("knee", curve.knee), ("largest within limits", curve.largest))
+    marked = (("knee", curve.knee), ("largest within limits", curve.largest), ("asked", curve.asked))
     dots = tuple(
         Dot(f"{name}: {_load(curve, point)}", point.output_tokens_per_s, point.ttft_s["p99"])
         for name, point in marked

@@ -95,6 +95,8 @@ class Curve(Answer):
     """By rising load."""
     knee: CurvePoint | None = None
     """Where throughput over mean end-to-end time is largest."""
+    asked: CurvePoint | None = None
+    """The load that was asked about; null where none was, or where one replica does not carry it."""
     slo: dict[str, float] = {}
     """Limits in seconds, by name."""
     largest: CurvePoint | None = None

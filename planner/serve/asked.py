@@ -128,6 +128,8 @@ class EstimateAsked(OneConfiguration):
 class CurveAsked(OneConfiguration):
     """As ``planner curve``."""
 
+    concurrency: Count | None = None
+    rps: Positive | None = None
     concurrency_max: Count | None = None
     rps_max: Positive | None = None
     slo_s: dict[Word, Positive] = Field(default_factory=dict)
@@ -135,8 +137,10 @@ class CurveAsked(OneConfiguration):
 
     @model_validator(mode="after")
     def _one_axis(self) -> CurveAsked:
-        if self.concurrency_max is not None and self.rps_max is not None:
-            raise refused("concurrency_max and rps_max", "one of them")
+        for one in ("concurrency", "concurrency_max"):
+            for other in ("rps", "rps_max"):
+                if getattr(self, one) is not None and getattr(self, other) is not None:
+                    raise refused(f"{one} and {other}", "one of them")
         return self
 
 

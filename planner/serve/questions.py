@@ -163,7 +163,9 @@ def _curve(asked: CurveAsked, _: Progress) -> bytes:
     from planner.app.curve import curve
     from planner.report import json_document
 
-    own = {name: getattr(asked, name) for name in ("concurrency_max", "rps_max", "slo_s")}
+    own = {
+        name: getattr(asked, name) for name in ("concurrency", "rps", "concurrency_max", "rps_max", "slo_s")
+    }
     return json_document.encode(json_document.of_estimate(curve(**_configuration(asked), **own)))
 
 

@@ -36,6 +36,30 @@ def test_a_curve_as_json_and_as_a_picture(tmp_path, capsys):
     assert picture.read_text().startswith("<svg ")
 
 
+@pytest.mark.parametrize(
+    ("flags", "key"), [(("--concurrency", "700"), "concurrency"), (("--rps", "7.7"), "rate_rps")]
+)
+def test_the_load_asked_about_is_a_point_of_the_curve_and_the_estimate(told, capsys, flags, key):
+    curve = told(*CURVE, *flags)
+    assert curve["asked"] in curve["points"]
+    assert curve["asked"][key] == pytest.approx(float(flags[1]))
+    one = told("estimate", *CURVE[1:], *flags)
+    for latency in ("ttft_s", "itl_s", "e2e_s"):
+        assert curve["asked"][latency] == pytest.approx(one[latency], rel=1e-3)
+    assert cli.run([*CURVE, *flags]) == 0
+    page = capsys.readouterr().out
+    # Of the legend and of the point.
+    assert [line.split()[-1] for line in page.splitlines() if line.strip()].count("asked") == 2
+    assert "asked: " in page
+    assert " the knee" in page
+
+
+def test_a_rate_that_one_replica_does_not_carry_is_no_point(told):
+    curve = told(*CURVE, "--rps", "5000")
+    assert curve["asked"] is None
+    assert "5000 requests/s is more than one replica carries: no point of the curve" in curve["warnings"]
+
+
 def test_a_curve_that_cannot_run_says_no_and_draws_nothing(tmp_path, capsys):
     asked = ["--model", "llama-3.3-70b", "--svg", str(tmp_path / "x.svg"), "--json"]
     assert cli.run([*CURVE[:1], *asked, *CURVE[3:]]) == 1
@@ -56,6 +80,13 @@ def test_a_curve_that_cannot_run_says_no_and_draws_nothing(tmp_path, capsys):
         (["--slo", "ttft_p99=1s,ttft_p99=2s"], "each limit once"),
         (["--slo", ""], '--slo: found ""'),
         (["--rps-max", "2", "--concurrency-max", "4"], "--concurrency-max and --rps-max together"),
+        (["--rps", "2", "--concurrency", "4"], "--concurrency and --rps together"),
+        (["--rps", "2", "--concurrency-max", "4"], "--concurrency-max and --rps together"),
+        (
+            ["--concurrency", "9", "--concurrency-max", "4"],
+            "--concurrency: found 9, beyond --concurrency-max 4",
+        ),
+        (["--rps", "-1"], '--rps: found "-1"'),
         (["--svg", "no-such-folder/x.svg"], "in a folder that does not exist"),
     ],
 )
