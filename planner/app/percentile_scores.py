@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from planner.app.validate import NO_MEMORY
+from planner.calibration.measured_load import largest_rate
 from planner.calibration.percentile_services import PercentileServices, percentile_services
 from planner.loaders.catalog import load_catalog
 from planner.loaders.percentile_rows import holds_percentiles, read_percentiles
@@ -57,9 +59,9 @@ def predict_percentiles(
 ) -> PercentileValidation:
     """Predictions or reasons, in the order of the rows."""
     resolved = percentile_services(rows, catalog, calibration)
-    found = serve(resolved.services)
+    found, most_rps = serve(resolved.services), _largest_rps(resolved)
     by_id = {
-        row.measured.id: _predicted(resolved, found, index, calibration)
+        row.measured.id: replace(_predicted(resolved, found, index, calibration), max_rps=most_rps.get(index))
         for index, row in enumerate(resolved.rows)
     }
     return PercentileValidation(
@@ -70,6 +72,18 @@ def predict_percentiles(
         ),
         calibration.id,
     )
+
+
+def _largest_rps(resolved: PercentileServices) -> dict[int, float]:
+    """Of the rows whose note states limits: the largest rate of all replicas that keeps them, by place."""
+    limits = {index: largest_rate(row.measured) for index, row in enumerate(resolved.rows)}
+    asked = {index: limit for index, limit in limits.items() if limit.limits_s}
+    if not asked:
+        return {}
+    services = [replace(resolved.services[index], load=limit) for index, limit in asked.items()]
+    found = serve(services, with_percentiles=False)
+    rates = zip(asked, found.max_rps.tolist(), found.fitting.tolist(), strict=True)
+    return {index: rate for index, rate, fits in rates if fits >= 1.0 and math.isfinite(rate)}
 
 
 def _predicted(

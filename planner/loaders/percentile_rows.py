@@ -8,6 +8,7 @@ from typing import get_args
 
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.csv_table import Cells, header_faults, read_table
+from planner.loaders.measurement_notes import read_note
 from planner.loaders.measurements import MAX_FAULTS, repeated, told_legacy
 from planner.schema.measurement import Kind, Measurement
 from planner.schema.percentiles import MEANS, METRICS, NUMBERS, LengthKind, PercentileRow, SharedPrompts
@@ -84,7 +85,7 @@ def percentile_row(cells: Cells) -> PercentileRow:
     """One line; faults are gathered in the cells."""
     kind = _LOADS.get(cells.word("load_kind", tuple(_LOADS)), "open-loop")
     note, engine, version = cells.text("note"), cells.text("engine"), cells.text("engine_version")
-    completed = cells.number("n_requests")
+    completed, limits = cells.number("n_requests"), read_note(note)
     rate = 0.0 if cells.text("request_rate_rps") == "inf" else cells.number("request_rate_rps")
     gpus, replicas = cells.count("n_gpus"), cells.count("replicas")
     tp, pp = cells.count("tp"), cells.count("pp")
@@ -109,6 +110,8 @@ def percentile_row(cells: Cells) -> PercentileRow:
         requests=completed if kind == "burst" else cells.number("concurrency"),
         run_requests=completed,
         rate_rps=rate,
+        ttft_limit_ms=limits.ttft_limit_ms,
+        tpot_limit_ms=limits.tpot_limit_ms,
         max_running=_number(r"max_num_seqs[ =]+(\d+)", note),
         doubtful=cells.text("quality") == "C",
         published_format=not re.search(r"not the quanti[sz]ed engine", note),

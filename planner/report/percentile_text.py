@@ -19,7 +19,7 @@ from planner.report.validate_text import errors_table
 from planner.schema.percentiles import NUMBERS, PercentileValidation, PredictedPercentiles, RouterOrder
 from planner.schema.validation import ErrorLine
 
-_MEANS = MEAN_COLUMNS[1:5]
+_MEANS = MEAN_COLUMNS[1:6]
 FIELDS = tuple(f"predicted_{name}_ms" for name in NUMBERS)
 COLUMNS = ("id", *_MEANS, *FIELDS, "load", "class", "skipped", "doubt")
 _TITLES = {
@@ -45,7 +45,8 @@ def encode(validation: PercentileValidation) -> bytes:
 
 
 def _numbers(row: PredictedPercentiles) -> dict[str, float | None]:
-    means = (row.output_tokens_per_s, *(row.ms.get(f"{name}_mean") for name in ("ttft", "tpot", "itl")))
+    times = (row.ms.get(f"{name}_mean") for name in ("ttft", "tpot", "itl"))
+    means = (row.output_tokens_per_s, *times, row.max_rps)
     percentiles = {f"predicted_{name}_ms": row.ms.get(name) for name in NUMBERS}
     return dict(zip(_MEANS, means, strict=True)) | percentiles
 

@@ -82,6 +82,8 @@ class PredictedPercentiles:
     ms: Mapping[str, float] = field(default_factory=dict)
     """By name of `NUMBERS` and `MEANS`."""
     output_tokens_per_s: float | None = None
+    max_rps: float | None = None
+    """The largest rate of all replicas within the limits that the row states; None where it states none."""
     utilization: float | None = None
     """Of what the service carries at most; None where nothing says."""
     sigma_log: Mapping[str, float] = field(default_factory=dict)

@@ -72,6 +72,24 @@ def test_every_row_has_its_percentiles_or_a_reason(told, table, tmp_path):
     assert (tmp_path / "out.csv").read_bytes() == before
 
 
+def test_the_largest_rate_is_that_within_the_limits_of_the_note(told, table, tmp_path):
+    """Of all replicas; where a note states no limit there is none."""
+    row = ONE.format(id="{id}", isl=1000, osl=200, load="rate,4,1,,9000,4", times="60,90,9", quality="A")
+    limits = {"tight": (300, 20), "loose": (900, 60), "tighter": (300, 15)}
+    noted = [
+        f"{row.format(id=name)}limits p99 TTFT {ttft} ms and TPOT {tpot} ms"
+        for name, (ttft, tpot) in limits.items()
+    ]
+    table.write_text("\n".join([HEADER, *noted, row.format(id="free")]) + "\n", encoding="utf-8")
+    told("validate", table, "--out", tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    most = {line["id"]: line["predicted_max_rps"] for line in csv.DictReader(lines)}
+    assert most.pop("free") == ""
+    assert 4.0 < float(most["tighter"]) < float(most["tight"]) < float(most["loose"])
+    answer = json.loads(told("validate", table, "--json"))
+    assert answer["predictions"][0]["predicted_max_rps"] == pytest.approx(float(most["tight"]), rel=1e-4)
+
+
 def test_loads_are_said_and_routers_are_ordered(told, table):
     answer = json.loads(told("validate", table, "--json"))
     loads = {row["id"]: row["load"] for row in answer["predictions"]}
