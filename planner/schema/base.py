@@ -72,6 +72,7 @@ def _bounded(value: object) -> object:
     return value
 
 
+_WHOLE_PERCENT = 100
 Exact = Annotated[Decimal, BeforeValidator(_bounded)]
 """An exact number of moderate size."""
 
@@ -101,6 +102,20 @@ def _reader(dimension: Dimension, positive: bool) -> Any:
         return number
 
     return read
+
+
+def _part(value: object) -> Decimal:
+    """``40 %``, or 0.4: what divides a whole has no other unit; 40 alone may be either."""
+    try:
+        bare = None if isinstance(value, bool) else Decimal(str(value))
+    except ArithmeticError:
+        bare = None
+    if bare is None:
+        return _share_limit(_reader(units.FRACTION, positive=False)(value)).normalize()
+    if not bare.is_finite() or not 0 <= bare <= 1:
+        maybe = f"{bare} %" if bare.is_finite() and 1 < bare <= _WHOLE_PERCENT else ""
+        raise _quantity(str(value), 'a share between 0 and 1, such as 0.4 or "40 %"', maybe)
+    return Decimal(str(_bounded(bare)))
 
 
 def _share_limit(value: Decimal) -> Decimal:
@@ -206,6 +221,20 @@ Share = Annotated[
     _schema(units.FRACTION),
 ]
 """A share between 0 % and 100 %, exact, as a fraction of one."""
+Part = Annotated[
+    Decimal,
+    BeforeValidator(_part),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string"}],
+            "description": "share of a whole that is divided, with its unit or as a fraction of one",
+            "examples": ["40 %", 0.4],
+        }
+    ),
+]
+"""One of the shares that a whole is divided into, exact, as a fraction of one; read in both forms."""
+PartInPercent = Annotated[Part, _writer(units.FRACTION)]
+"""As `Part`, written in percent."""
 Percentage = Annotated[
     Decimal,
     BeforeValidator(_reader(units.FRACTION, positive=False)),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from planner.numbers import tokens_of
-from planner.schema.base import Exact, Noun, refused
+from planner.schema.base import Noun, Part, refused
 from planner.schema.traces import TraceNamed
 
 Tokens = Annotated[int, BeforeValidator(tokens_of), Field(ge=1, le=100_000_000, strict=True)]
@@ -48,7 +48,7 @@ class LengthBucket(Noun):
     """A class of requests with its share."""
 
     name: str
-    share: Annotated[Exact, Field(gt=0, le=1)]
+    share: Annotated[Part, Field(gt=0)]
     input: Tokens
     output: Tokens
 

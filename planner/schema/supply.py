@@ -13,6 +13,7 @@ from planner.schema.base import (
     GapSeconds,
     LeadSeconds,
     Noun,
+    PartInPercent,
     Percentage,
     Share,
     UsdPerHour,
@@ -170,9 +171,9 @@ class Stage(Noun):
     """One tier of a routed or cascaded service."""
 
     workload: Text
-    share: Share | None = None
+    share: PartInPercent | None = None
     """Routing: share of all requests that the router sends here."""
-    escalated: Share | None = None
+    escalated: PartInPercent | None = None
     """Cascade: share of the requests of the stage before that go on to this one."""
 
 
@@ -180,7 +181,7 @@ class Threshold(Noun):
     """One setting of the router that quality allows."""
 
     name: Text
-    shares: Annotated[tuple[Share, ...], Field(min_length=1)]
+    shares: Annotated[tuple[PartInPercent, ...], Field(min_length=1)]
     """By stage, in their order."""
     misroute: Share | None = None
     """Default: the tier's."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from planner.schema.base import Exact, Noun, Share, refused
+from planner.schema.base import Exact, Noun, Part, Share, refused
 from planner.schema.demand import Demand
 from planner.schema.lengths import Lengths
 from planner.schema.reuse import KvEviction, KvOffload, PrefixCache, Trim, reuse_fault
@@ -73,7 +73,7 @@ def _sum_to_one(shares: dict[str, Decimal]) -> dict[str, Decimal]:
     return shares
 
 
-Shares = Annotated[dict[Text, Annotated[Exact, Field(gt=0, le=1)]], AfterValidator(_sum_to_one)]
+Shares = Annotated[dict[Text, Annotated[Part, Field(gt=0)]], AfterValidator(_sum_to_one)]
 
 
 class Workload(Noun):

@@ -469,8 +469,10 @@ TABLE_PROBLEM = (
             "workloads.w.buckets: found shares that sum to 1.1, expected shares that sum to 1.",
         ),
         ("{}", "workloads.w.buckets: found shares that sum to 0, expected shares that sum to 1."),
-        ("{a: 100 %}", 'workloads.w.buckets.a: found "100 %", expected a number. Maybe 1?'),
-        ("{a: -1}", "workloads.w.buckets.a: found -1, expected a number above 0."),
+        (
+            "{a: -1}",
+            'workloads.w.buckets.a: found -1, expected a share between 0 and 1, such as 0.4 or "40 %".',
+        ),
         ("{a: .nan}", "workloads.w.buckets.a: found .nan, expected a finite number."),
         ("{'': 1}", 'workloads.w.buckets.: found "", expected text that is not empty.'),
         ("[a]", "workloads.w.buckets: found a list, expected a mapping of keys to values."),
