@@ -41,14 +41,16 @@ class LoadedProblem:
         rules: Sequence[PlanningRule],
         where: str = "problem",
         inside: tuple[Path, ...] = (),
+        document: Document | None = None,
     ) -> None:
         """Keep the problem and the plain values that it was read from; ``where`` names them in messages.
 
         ``inside``: folders in which files must lie that changes name (see `named_files.roots`).
+        ``document``: the file that they stand in, for lines of messages.
         """
         self.stated, self.values, self.folder = problem, values, folder
         self.catalog, self.rules, self.where = catalog, tuple(rules), where
-        self.inside = inside
+        self.inside, self.document = inside, document
 
     @classmethod
     def load(cls, path: Path, overlays: tuple[Path, ...] = (), confined: bool | None = None) -> Self:
@@ -93,7 +95,7 @@ class LoadedProblem:
         """
         inside = roots(folder, confined)
         problem = problem_in(document, folder, catalog, [rule.id for rule in rules], inside)
-        return cls(problem, document.value, folder, catalog, rules, document.name, inside)
+        return cls(problem, document.value, folder, catalog, rules, document.name, inside, document)
 
     @cached_property
     def problem(self) -> Problem:
@@ -103,17 +105,20 @@ class LoadedProblem:
     @cached_property
     def said(self) -> SaidDemand:
         """What is said of the demand, and the rates that follow."""
-        return settled_demand(self.study, self.stated, Run())
+        with self.placed():
+            return settled_demand(self.study, self.stated, Run())
 
     @cached_property
     def study(self) -> Study:
         """What is kept between questions."""
-        return Study(self.catalog, self.rules, self.folder, self.where)
+        return Study(self.catalog, self.rules, self.folder, self.where, document=self.document)
 
     def by_power(self) -> Self:
         """The same problem for plans that are compared by their power: unknown power is left aside."""
         other = type(self)(self.stated, self.values, self.folder, self.catalog, self.rules, self.where)
-        other.__dict__["study"] = Study(self.catalog, self.rules, self.folder, self.where, by_power=True)
+        other.__dict__["study"] = Study(
+            self.catalog, self.rules, self.folder, self.where, by_power=True, document=self.document
+        )
         return other
 
     def changed(self, changes: Mapping[str, Any], flag: str = "--set") -> Self:
@@ -138,7 +143,7 @@ class LoadedProblem:
         if self.problem.objective == "throughput":
             found = "throughput, of which this command tells nothing"
             expected = "cost, cost_per_token, gpus or power (planner capacity tells what stops more load)"
-            raise input_error(self.where, "objective", found, expected)
+            raise self.study.placed(input_error(self.where, "objective", found, expected))
 
     @contextmanager
     def placed(self) -> Iterator[None]:

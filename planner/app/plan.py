@@ -52,7 +52,7 @@ def _planned(read: Callable[[], Document], folder: Path, overlays: tuple[Path, .
         rules = load_planning_rules(overlays)
         document = read()
         problem = problem_in(document, folder, catalog, [rule.id for rule in rules], roots(folder))
-    return solve_problem(problem, folder, catalog, rules, run, document.name)
+    return answered(Study(catalog, rules, folder, document.name, document=document), problem, run)
 
 
 def solve_problem(

@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.errors import Fault, InputError, input_error, nearest
 from planner.loaders.places import short
-from planner.loaders.yaml_source import parse_document
+from planner.loaders.yaml_source import Document, parse_document
 
 _FLAG = "--set"
 
@@ -75,6 +75,23 @@ def with_changes(values: Mapping[str, Any], changes: Mapping[str, Any], flag: st
     if faults:
         raise InputError(faults)
     return changed
+
+
+def line_of(document: Document, path: str) -> str:
+    """``file:line`` of what a path names, or of the nearest value around it."""
+    place, left, found = document.value, path.split("."), list[str | int]()
+    while left:
+        if isinstance(place, list):
+            item, used = _item(place, left)
+            step: str | int = place.index(item) if used else 0
+        else:
+            used = _longest(place, left) if isinstance(place, dict) else 0
+            step = ".".join(left[:used])
+        if not used or (isinstance(place, dict) and step not in place):
+            break
+        place, left = place[step], left[used:]
+        found.append(step)
+    return document.where(tuple(found))
 
 
 def _put(root: dict[str, Any], path: str, value: Any, flag: str) -> Fault | None:

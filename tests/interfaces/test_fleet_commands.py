@@ -218,7 +218,7 @@ def test_a_rate_is_missing_where_no_file_states_it(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("option,gpu,gpus,max_rps\na,g,1,2\n", encoding="utf-8")
     (tmp_path / "p.yaml").write_text("{name: p, workers: t.csv, workloads: [{name: w}]}", encoding="utf-8")
     assert cli.run(["plan", str(tmp_path / "p.yaml")]) == 2
-    assert "p.yaml: workload w: demand: found no rate" in capsys.readouterr().err
+    assert "p.yaml:1: workloads.w.demand: found no rate" in capsys.readouterr().err
 
 
 def test_each_relaxation_gives_a_plan_and_a_little_less_does_not(tmp_path, capsys):

@@ -32,20 +32,27 @@ def refuse_unclear(problem: Problem) -> None:
         InputError: several workloads, spares, or parts that only fleets have.
     """
     faults = []
+    free = next(workload for workload in problem.workloads if workload.demand.free)
+    owner = f"workload {free.name}"
     if len(problem.workloads) > 1:
         faults.append(Fault("workloads", "", f"{len(problem.workloads)} workloads", "one, with free demand"))
     if needs_hours_or_places(problem):
         faults.append(
-            Fault("demand", "free", "supply, hours or tiers beside it", "a demand, or prices and stock only")
+            Fault(
+                owner, "demand.free", "supply, hours or tiers beside it", "a demand, or prices and stock only"
+            )
         )
-    if len(problem.workloads[0].engines) > 1:
+    if len(free.engines) > 1:
         faults.append(
-            Fault("engine", "", "several engines with free demand", "one engine: its rate is planned for")
+            Fault(owner, "engine", "several engines with free demand", "one engine: its rate is planned for")
         )
     if any(spares(workload, problem.fleet).count for workload in problem.workloads):
         faults.append(
             Fault(
-                "redundancy", "", "spares with free demand", "no spares: their share of the cost has no end"
+                owner if free.redundancy is not None else "fleet",
+                "redundancy",
+                "spares with free demand",
+                "no spares: their share of the cost has no end",
             )
         )
     if faults:

@@ -27,8 +27,8 @@ def refuse_too_large(question: ChoiceProblem | FleetProblem, where: str) -> None
     """
     faults = [
         Fault(
-            where=f"{where}: workloads.{workload}",
-            key="",
+            where=where,
+            key=f"workloads.{workload}",
             found=f"at least {replicas:,} replicas for its demand, minimum and spares",
             expected=f"at most {MOST_REPLICAS:,}",
         )

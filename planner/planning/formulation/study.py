@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,6 +21,8 @@ from planner.candidates.space import STAGES_RULE, WHOLE_SERVERS, rule_is_off
 from planner.constraints import planning_rules
 from planner.constraints.registry import admitted, verdicts
 from planner.errors import Fault, InputError, input_error
+from planner.loaders.set_path import line_of
+from planner.loaders.yaml_source import Document
 from planner.performance.division import LARGEST_ROOM
 from planner.performance.pool_sizes import in_pool
 from planner.performance.split import Split
@@ -39,6 +42,9 @@ from planner.schema.rules import PlanningRule
 from planner.schema.workload import Workload
 
 _PARTS = ("api", "demand", "fleet", "objective", "redundancy", "start", "tier", "workload", "workloads")
+_LISTS = {"tier": "tiers", "workload": "workloads"}
+"""Of a part with a name, the list that it stands in."""
+_INDEX = re.compile(r"\[(\d+)\]")
 _NOT_PHYSICS = ("min_replicas", "redundancy")
 _RATES = ("peak_rps", "mean_rps", "hourly_rps")
 _AHEAD = 64.0
@@ -105,6 +111,7 @@ class Study:
         where: str = "problem",
         by_power: bool = False,
         ahead: bool = False,
+        document: Document | None = None,
     ) -> None:
         """Nothing is computed yet.
 
@@ -115,9 +122,10 @@ class Study:
             where: name of the problem in messages.
             by_power: plans are compared by their power, whatever the problem minimizes.
             ahead: many loads are asked about, so what a replica carries in larger pools is computed at once.
+            document: the file of the problem, whose lines messages tell; None: it has none.
         """
         self.catalog, self.rules, self.folder, self.where = catalog, tuple(rules), folder, where
-        self.by_power, self._ahead = by_power, ahead
+        self.by_power, self._ahead, self.document = by_power, ahead, document
         self._cases: dict[object, Case] = {}
         self._enumerated: dict[object, Enumerated] = {}
         self._selected: dict[object, Selected] = {}
@@ -128,15 +136,23 @@ class Study:
     @cached_property
     def for_many_loads(self) -> Study:
         """The same for questions about one problem at many loads."""
-        return Study(self.catalog, self.rules, self.folder, self.where, self.by_power, ahead=True)
+        return Study(self.catalog, self.rules, self.folder, self.where, self.by_power, True, self.document)
 
     def placed(self, problems: InputError) -> InputError:
-        """The same faults; those that name a part of the problem name its file too."""
+        """The same faults; those that name a part of the problem name its file, line and path too."""
         return InputError([self._placed(fault) for fault in problems.faults])
 
     def _placed(self, fault: Fault) -> Fault:
-        part = fault.where.split(" ")[0].split("[")[0]
-        return replace(fault, where=f"{self.where}: {fault.where}") if part in _PARTS else fault
+        head, _, name = fault.where.partition(" ")
+        if fault.where in (self.where, "problem"):
+            owner = ""
+        elif head.split("[")[0] in _PARTS:
+            owner = f"{_LISTS.get(head, head)}.{name}" if name else head
+        else:
+            return fault
+        path = _INDEX.sub(r".\1", f"{owner}.{fault.key}").strip(".")
+        where = self.where if self.document is None else line_of(self.document, path)
+        return replace(fault, where=where, key=path)
 
     def formulate(self, problem: Problem, granted: Granted = NOTHING) -> Formulation:
         """The question that a problem asks, without the constraints that are lifted.

@@ -316,5 +316,5 @@ def test_servers_that_nobody_buys_cannot_be_lost(tmp_path, hours):
     workload = {"name": "w", "demand": {"hourly_rps": hours}, "redundancy": {"servers": 1}}
     fleet = {"prices": {"g": "1 USD/h"}}
     problem = {"name": "p", "workers": "workers.csv", "workloads": [workload], "fleet": fleet}
-    with pytest.raises(InputError, match=r"workload w: redundancy\.servers: found g that is not bought"):
+    with pytest.raises(InputError, match=r"workloads\.w\.redundancy\.servers: found g that is not bought"):
         planned(tmp_path, problem, "option,gpu,gpus,max_rps\na,g,2,5\n")
