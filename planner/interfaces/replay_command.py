@@ -242,9 +242,7 @@ def replay(
         from planner.app.spread import Spread
 
         with Progress() as progress:
-            rows = many.replays(
-                plan, traces, asked, spread or Spread(), overlays=overlays, progress=progress
-            )
+            rows = many.replays(plan, traces, asked, spread or Spread(), overlays=overlays, progress=progress)
         answer.give(lambda: json_document.encode(json_document.of(rows)), lambda: replay_text.rows(rows))
         broken = any(row.replay.verdict == "breaks" for row in rows.rows)
         raise Exit(faults.NO if broken else faults.ANSWERED)

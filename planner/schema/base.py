@@ -77,6 +77,25 @@ Exact = Annotated[Decimal, BeforeValidator(_bounded)]
 """An exact number of moderate size."""
 
 
+_LEAST_USD = Decimal("1e-9")
+_MOST_DIGITS = 15
+"""Before the point: larger amounts are left as they are."""
+
+
+def plain_usd(amount: Decimal) -> Decimal:
+    """An amount to a billionth of a dollar, without what arithmetic in floats leaves behind it.
+
+    1.2800000000000002 is 1.28: as exact numbers, such prices have denominators that no search can prove with.
+    """
+    exponent = amount.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent >= _LEAST_USD.adjusted() or amount.adjusted() > _MOST_DIGITS:
+        return amount
+    near = amount.quantize(_LEAST_USD)
+    if near == near.to_integral_value():
+        return near.to_integral_value() if near else amount
+    return near.normalize()
+
+
 def _quantity(found: object, expected: str, maybe: str = "") -> PydanticCustomError:
     return PydanticCustomError(
         "quantity",
@@ -202,6 +221,7 @@ Watts = Annotated[
 UsdPerHour = Annotated[
     Decimal,
     BeforeValidator(_reader(units.USD_PER_H, positive=False)),
+    AfterValidator(plain_usd),
     _writer(units.USD_PER_H),
     _schema(units.USD_PER_H),
 ]

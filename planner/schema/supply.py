@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from planner.schema.base import (
     BytesPerSecond,
@@ -18,12 +18,13 @@ from planner.schema.base import (
     Share,
     UsdPerHour,
     Watts,
+    plain_usd,
     refused,
 )
 from planner.schema.catalog_index import folded
 from planner.schema.fleet import Term
 
-Usd = Annotated[Exact, Field(ge=0, le=1_000_000_000)]
+Usd = Annotated[Exact, Field(ge=0, le=1_000_000_000), AfterValidator(plain_usd)]
 Whole = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
 Text = Annotated[str, Field(min_length=1, max_length=100)]
 HOURS_PER_YEAR = Decimal(8760)

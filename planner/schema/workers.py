@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
+from planner.schema.base import plain_usd
 from planner.schema.choice import ChoiceProblem, Role
 
 
@@ -33,6 +34,11 @@ class WorkerRow:
     """Share of device memory in use."""
     kv: str | None = None
     transfer_ms: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        """Prices as in problem files."""
+        if self.usd_per_hour is not None:
+            object.__setattr__(self, "usd_per_hour", plain_usd(self.usd_per_hour))
 
 
 @dataclass(frozen=True)
