@@ -21,6 +21,8 @@ _TIMES_S = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"
 _SIZES_BYTES = (
     (2.0**50, "PiB"), (2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"),
 )  # fmt: skip
+_NOTHING_PERCENT = 1e-9
+"""A percentage below it is what arithmetic in floats leaves behind."""
 _UP = Context(prec=15, rounding=ROUND_CEILING)
 
 
@@ -87,7 +89,9 @@ def usd(value_usd: float) -> str:
 def share(fraction: float) -> str:
     """``0.8234`` as ``82.3 %``, ``1.0`` as ``100 %``."""
     percent = fraction * 100
-    if percent != 0 and abs(percent) < 0.05:
+    if abs(percent) < _NOTHING_PERCENT:
+        return "0 %"
+    if abs(percent) < 0.05:
         return f"{significant(percent, 2)} %"
     text = f"{percent:,.1f}"
     return f"{text.removesuffix('.0')} %"
@@ -110,7 +114,14 @@ def count(value: float, noun: str) -> str:
 
 def counted(number: str, noun: str) -> str:
     """A number that is already in words with its noun: ``1 length class``, ``2.21 tokens``."""
-    return f"{number} {noun if number == '1' else _plural(noun)}"
+    return f"{number} {noun if number.split(' ')[-1] == '1' else _plural(noun)}"
+
+
+def between(least: int, most: int) -> str:
+    """Counts at several times: ``2 to 6``, ``4`` where all are alike, ``up to 1`` where there may be none."""
+    if least == most:
+        return f"{most:,}"
+    return f"{least:,} to {most:,}" if least else f"up to {most:,}"
 
 
 def _plural(noun: str) -> str:

@@ -11,7 +11,7 @@ from planner.explain.hours import has_hours
 from planner.explain.in_the_way import blocking, in_the_way
 from planner.explain.input_changes import input_changes
 from planner.explain.moved_defaults import moved_defaults
-from planner.explain.phrases import is_answered, listing
+from planner.explain.phrases import distance, is_answered, listing
 from planner.explain.pool_changes import mode_changes, pool_changes
 from planner.explain.price_changes import price_changes
 from planner.schema.limits_told import ConstraintState
@@ -92,7 +92,7 @@ def _in_the_way(before: Plan, after: Plan) -> Iterator[Difference]:
 
 def _gap(plan: Plan) -> str:
     gap = plan.objective.gap
-    return "no bound was known" if gap is None else f"at most {numbers.share(gap)} from the best possible"
+    return "no bound was known" if gap is None else distance(gap)
 
 
 def _money(before: Plan, after: Plan) -> Iterator[Difference]:

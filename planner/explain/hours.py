@@ -122,7 +122,7 @@ def clock(at_s: float, periods: int) -> str:
 def spread(values: Sequence[int], noun: str = "", of: str = "") -> str:
     """``2 to 6 (3.5 on average)``; ``4`` where all are the same; ``noun`` or ``of`` follow the counts."""
     least, most = min(values, default=0), max(values, default=0)
-    counts = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    counts = numbers.between(least, most)
     counts = numbers.counted(counts, noun) if noun else f"{counts}{of}"
     return counts if least == most else f"{counts} ({_short(mean(values))} on average)"
 

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Sequence
 from planner import numbers
 from planner.schema.fleet_plan import ApiTaken
 from planner.schema.plan import Plan
-from planner.schema.pool import Pool
+from planner.schema.pool import KvCache, Pool
+
+_ROUNDING = 1e-9
+"""Part of the objective that is no difference."""
+_DAY_S = 86_400.0
+_FEWEST_A_DAY = 0.01
 
 
 def listing(words: Sequence[str], joint: str = "and") -> str:
@@ -54,6 +59,21 @@ def speculation(pool: Pool) -> str:
 def is_measured(pool: Pool) -> bool:
     """Rates come from a table: layout, formats and batch are not known."""
     return pool.evidence == "measured"
+
+
+def distance(gap: float) -> str:
+    """How far a plan may lie from the best; what lies within rounding is said so."""
+    if gap == 0.0:
+        return "as good as the best possible"
+    if gap < _ROUNDING:
+        return "within rounding of the best possible"
+    return f"at most {numbers.share(gap)} from the best possible"
+
+
+def preemptions(cache: KvCache) -> str:
+    """Of a replica by the day; what is less than one in months is not told closer."""
+    a_day = max(cache.preemptions_per_s * _DAY_S, _FEWEST_A_DAY)
+    return f"{numbers.significant(a_day)} a day" if cache.preemptions_per_s else "none"
 
 
 def described(pool: Pool, count: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 
 from planner import numbers
@@ -22,6 +22,7 @@ def runners_up(
     objective: str,
     limited_by: Mapping[str, str],
     problem: FleetProblem,
+    layouts: Mapping[str, Hashable],
 ) -> tuple[RunnerUp, ...]:
     """The cheapest single-option plans of the GPU types that the plan does not use, and one other layout.
 
@@ -35,7 +36,10 @@ def runners_up(
         objective: cost, gpus or power.
         limited_by: what stops one replica of an option, by option id.
         problem: with the limits that a plan bought alone may break.
+        layouts: what tells layouts apart, by option id wherever it stands; those that differ in no more than
+            what an engine is given of the memory are one.
     """
+    taken = {layouts.get(option.anywhere) for option in problem.options if option.id in chosen} - {None}
     stops = {plan.option.id: _stops(plan, problem) for plan in plans}
 
     def order(plan: Alone) -> tuple[bool, Fraction, int, str]:
@@ -49,7 +53,13 @@ def runners_up(
         if plan.option.gpu not in seen and plan.option.id not in chosen:
             shown.append(plan)
             seen.add(plan.option.gpu)
-    same_gpu = [plan for plan in ranked if plan.option.gpu in used and plan.option.id not in chosen]
+    same_gpu = [
+        plan
+        for plan in ranked
+        if plan.option.gpu in used
+        and plan.option.id not in chosen
+        and layouts.get(plan.option.anywhere) not in taken
+    ]
     picked = sorted([*shown[:_SHOWN], *same_gpu[:1]], key=order)
     return tuple(
         RunnerUp(

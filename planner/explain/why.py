@@ -45,7 +45,7 @@ def _pool(plan: Plan, pool: Pool) -> str:
     phases = ", ".join(f"{phase} waits for {_PHASES.get(what, what)}" for phase, what in pool.bound.items())
     waits = f" {phases[:1].upper()}{phases[1:]}." if phases else ""
     counts = set(replicas_by_hour(plan, pool)) if has_hours(plan) else set()
-    count = f"{min(counts):,} to {max(counts):,}" if len(counts) > 1 else ""
+    count = numbers.between(min(counts), max(counts)) if len(counts) > 1 else ""
     return (
         f"{pool.id}: {described(pool, count)}. One carries {numbers.rate(pool.capacity_rps)}{stopped}.{waits}"
     )

@@ -10,6 +10,7 @@ from rich.text import Text
 from planner import numbers
 from planner.explain.alone import alone
 from planner.explain.hours import has_hours
+from planner.explain.phrases import distance
 from planner.report.capacity_text import carries_line
 from planner.report.fleet_text import buy_over_hours, costs_more, named_suppliers
 from planner.report.taken_text import taken_words
@@ -39,7 +40,7 @@ def proof(objective: Objective, proved: bool, hours: int = 1) -> str:
         return "no bound is known yet"
     share = hours if objective.name == "cost" else 1
     bound = numbers.quantity(objective.lower_bound / share, UNITS[objective.name])
-    return f"at most {numbers.share(objective.gap)} from the best possible (nothing is below {bound})"
+    return f"{distance(objective.gap)} (nothing is below {bound})"
 
 
 def _open(simplicity: Simplicity) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner import numbers
 from planner.explain.hours import has_hours, replicas_by_hour
-from planner.explain.phrases import listing, offer, pool_layout
+from planner.explain.phrases import listing, offer, pool_layout, preemptions
 from planner.explain.routing import routing_sentence
 from planner.report.fleet_routing_text import fleet_routing_section
 from planner.report.memory_bar import MemoryBar
@@ -20,8 +20,6 @@ from planner.schema.speculation import DraftsTaken
 
 STATISTICS = ("mean", "p50", "p90", "p95", "p99", "p99.9")
 METRICS = (("TTFT", "ttft_s"), ("ITL", "itl_s"), ("TPOT", "tpot_s"), ("E2E", "e2e_s"))
-_DAY_S = 86_400.0
-_FEWEST_A_DAY = 0.01
 """What is rarer is told as this."""
 
 
@@ -127,8 +125,7 @@ def _cache_lines(pool: Pool) -> Iterator[str]:
             waste = numbers.share(cache.block_waste)
             yield f"blocks of {cache.block_tokens} tokens: {waste} of those in use are not filled"
         if cache.preemptions_per_s:
-            a_day = max(cache.preemptions_per_s * _DAY_S, _FEWEST_A_DAY)
-            yield f"preemptions of a replica: at most {numbers.significant(a_day)} a day"
+            yield f"preemptions of a replica: at most {preemptions(cache)}"
 
 
 def latency_table(rows: Iterable[tuple[str, Statistic]]) -> RenderableType:

@@ -124,3 +124,18 @@ def test_a_share_of_something_names_it():
 
 def test_the_largest_number_has_words_too():
     assert numbers.significant(1.7976e308) == "1.8e+308"
+
+
+def test_a_share_that_floats_leave_behind_is_nothing():
+    assert [numbers.share(value) for value in (1.9e-16, -1e-14, 1e-6, 0.0)] == [
+        "0 %",
+        "0 %",
+        "0.00010 %",
+        "0 %",
+    ]
+    assert numbers.signed_share(1e-15) == "+0 %"
+
+
+def test_counts_at_several_times_are_a_range():
+    words = [numbers.counted(numbers.between(*pair), "replica") for pair in ((0, 1), (0, 6), (2, 6), (1, 1))]
+    assert words == ["up to 1 replica", "up to 6 replicas", "2 to 6 replicas", "1 replica"]

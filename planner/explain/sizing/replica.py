@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner import numbers
-from planner.explain.phrases import is_measured, listing, speculation
+from planner.explain.phrases import is_measured, listing, preemptions, speculation
 from planner.explain.problem_values import planned_hit, problem_value
 from planner.explain.routing import routing_sentence
 from planner.explain.sizing.context import Asked, Context, figure, told
@@ -105,7 +105,7 @@ def kv_strategy(at: Context) -> Step:
                 figure(
                     f"maximum concurrency for {longest} per request", f"{cache.max_concurrency:,.2f}x", of=who
                 ),
-                figure("preemptions of a replica at most", cache.preemptions_per_s, "1/s", who),
+                figure("preemptions of a replica at most", preemptions(cache), of=who),
             ]
         figures.append(figure("in use on average", pool.kv_usage, "fraction", who))
         if pool.role == "prefill":

@@ -130,7 +130,7 @@ def _stop(case: FleetCase, held: list[tuple[Option, int]]) -> str | None:
     formulation = case.behind(option)
     assert formulation is not None
     _, placed = formulation.found[option.anywhere]
-    word = chosen_of(formulation).part(placed).evaluation.capacities.limited_by[placed.configuration]
+    word = chosen_of(formulation).part(placed).stop(placed.configuration)
     return stop_id(word, option.workload) if word else None
 
 

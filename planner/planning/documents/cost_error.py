@@ -22,6 +22,7 @@ from planner.schema.safety import CostError
 FASTER, SLOWER = (Sizing(NormalDist().cdf(z_score)) for z_score in (-1.0, 1.0))
 """Step times one standard deviation below and above their median."""
 _NONE = Fraction(0)
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +167,8 @@ def with_errors(
         others = {gpu: part for gpu, part in spread.by_gpu.items() if gpu != runner.gpu}
         common = spread.by_gpu.get(runner.gpu, 0.0)
         error = math.hypot(_sigma_log(slow, quick) - common, *others.values())
+        # The same layout elsewhere errs alike: what floats leave is no error.
+        error = error if error > _ALIKE else 0.0
         apart = abs(math.log(runner.cost_usd_per_hour / usd_per_hour))
         found[runner.option, runner.gpu] = runner.model_copy(
             update={"error": error, "within_error": apart < error}

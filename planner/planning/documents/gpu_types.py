@@ -140,7 +140,7 @@ class _Table:
         formulation = self.case.behind(option)
         assert formulation is not None
         _, placed = formulation.found[option.anywhere]
-        word = self.chosen.part(placed).evaluation.capacities.limited_by[placed.configuration]
+        word = self.chosen.part(placed).stop(placed.configuration)
         return stop_id(word, option.workload) if word else None
 
     def _not_sold(self, name: str, accelerator: str) -> GpuType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable
 
 from planner.constraints.fleet_check import bill
 from planner.explain.bought_alone import bought_alone
@@ -44,7 +45,26 @@ def next_best(case: FleetCase, choice: FleetChoice) -> tuple[RunnerUp, ...]:
         question.limits.objective,
         _stopped_by(case, demand.workload),
         question,
+        _layouts(case, demand.workload),
     )
+
+
+def _layouts(case: FleetCase, workload: str) -> dict[str, Hashable]:
+    """What tells the layouts of options apart but for the share of memory, by option."""
+    assert case.formulation is not None
+    part = case.formulation.evaluated[workload]
+    if part is None:
+        return {}
+    items = part.evaluation.candidates.configurations
+    found: dict[str, Hashable] = {}
+    for option_id, (_, placed) in case.formulation.found.items():
+        if placed.role == "serve" and placed.workload == workload:
+            item = items[placed.configuration]
+            formats = (item.weights.id, item.kv.id, item.drafting is None)
+            found[option_id] = (
+                placed.lot, item.tp, item.pp, item.ep, item.attention_dp, item.batched_tokens, *formats
+            )  # fmt: skip
+    return found
 
 
 def _stopped_by(case: FleetCase, workload: str) -> dict[str, str]:

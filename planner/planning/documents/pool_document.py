@@ -128,7 +128,7 @@ def described(case: PoolCase, number: int, **operating: Any) -> Pool:
         uncertainty=limit_sigma_log(item, part.case.limits_s, at),
         outside_measured=outside_measured(item, at),
         evidence=evidence(item),
-        limited_by=part.evaluation.capacities.limited_by[index],
+        limited_by=part.stop(index),
         usd_per_hour=float(case.usd_per_h),
         site=case.site,
         slice=item.accelerator.id.partition(":")[2] or None,

@@ -31,7 +31,7 @@ def removed(
     for name, case in stuck(formulation.cases, in_the_way).items():
         split = formulation.disaggregated[name]
         if split is not None:
-            sides = side_bits(split, formulation.rules)
+            sides = side_bits(split, formulation.rules, case)
             parts += sides
             count += sum(len(bits[0].names) for bits in sides)
         part = study.everything(case, formulation.problem, formulation.lots)

@@ -10,13 +10,14 @@ import numpy as np
 from planner.constraints.registry import verdicts
 from planner.explain.removal import Bits, of_verdict
 from planner.performance.split import Side, SideEvaluation, Split
+from planner.planning.workload.case import Case
 from planner.schema.candidates import Verdict
 from planner.schema.rules import PlanningRule
 
 _SIDES: tuple[Side, ...] = ("prefill", "decode")
 
 
-def side_bits(split: Split, rules: Sequence[PlanningRule]) -> list[list[Bits]]:
+def side_bits(split: Split, rules: Sequence[PlanningRule], case: Case) -> list[list[Bits]]:
     """Bits of each side. A candidate breaks a limit when it does so however limits are divided."""
     found = []
     for side in _SIDES:
@@ -25,8 +26,25 @@ def side_bits(split: Split, rules: Sequence[PlanningRule]) -> list[list[Bits]]:
         if not judged or not len(mine[0].evaluation.candidates):
             continue
         names = [f"{name} ({side})" for name in mine[0].evaluation.candidates.names]
-        found.append([_bits(alike, mine[-1], names) for alike in zip(*judged, strict=True)])
+        bits = [_bits(alike, mine[-1], names) for alike in zip(*judged, strict=True)]
+        found.append(bits if case.stated("ttft") == "ttft" else _within_answers(bits, mine[-1]))
     return found
+
+
+def _within_answers(bits: Sequence[Bits], last: SideEvaluation) -> list[Bits]:
+    """What answers leave of E2E to the first token, told as the limit on E2E that it is a part of."""
+    by_metric = {item.id.partition(":")[0]: item for item in bits}
+    first, whole = by_metric["ttft"], by_metric["e2e"]
+    bound = np.where(np.isfinite(first.limit), first.limit, 0.0)
+    answers_s = bound * (100.0 / (100.0 - last.division.answer) - 1.0)
+    taken = first.violated & ~whole.violated
+    merged = replace(
+        whole,
+        violated=first.violated | whole.violated,
+        value=np.where(taken, first.value + answers_s, whole.value),
+        limit=np.where(taken, first.limit + answers_s, whole.limit),
+    )
+    return [merged if item is whole else item for item in bits if item is not first]
 
 
 def _bits(alike: Sequence[Verdict], last: SideEvaluation, names: Sequence[str]) -> Bits:

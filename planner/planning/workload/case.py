@@ -81,6 +81,14 @@ class Case:
         """Memory kept free where the problem says so; the engine's share holds in any case."""
         return float(self.headroom.memory or 0)
 
+    def stated(self, metric: str) -> str:
+        """The limited metric that a limit on this one comes from.
+
+        Where E2E is limited and no first token is, prefill workers are held to what answers leave of E2E.
+        """
+        named = {name.partition("_")[0] for name in self.limits_s}
+        return "e2e" if metric == "ttft" and "ttft" not in named and "e2e" in named else metric
+
     @property
     def fill(self) -> Fill:
         """How full the batch of a replica is."""
@@ -98,6 +106,10 @@ class Evaluated:
     """Configurations before rules removed any."""
     refused_gpus: Mapping[str, str]
     """Accelerators all of whose configurations a rule refuses, with the rule in words."""
+
+    def stop(self, index: int) -> str:
+        """What keeps a replica of a configuration from carrying more, as the problem limits it."""
+        return self.case.stated(self.evaluation.capacities.limited_by[index])
 
 
 def policy_of(catalog: Catalog) -> Policy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner.explain.hours import bought_lines, clock, has_hours, mean, replicas_by_hour
-from planner.numbers import usd
+from planner.numbers import between, counted, usd
 from planner.report.cells import COMPUTED, number, table
 from planner.report.fleet_hours_text import order_rows
 from planner.report.sections.build import section
@@ -38,8 +38,9 @@ def day_chart(plan: Plan) -> HourChart | None:
     spent = [period.usd for period in plan.periods]
     running = [sum(period.replicas.values()) for period in plan.periods]
     busiest = max(range(len(spent)), key=lambda hour: (spent[hour], -hour))
+    replicas = counted(between(min(running), max(running)), "replica")
     text = (
-        f"{min(running):,} to {max(running):,} replicas; {usd(min(spent))} to {usd(max(spent))} an hour, "
+        f"{replicas}; {usd(min(spent))} to {usd(max(spent))} an hour, "
         f"the most at {clock(busiest * _HOUR_S, len(spent))}."
     )
     return HourChart("day", "The day by the hour", text, tuple(panels))

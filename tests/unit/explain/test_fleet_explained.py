@@ -223,8 +223,8 @@ def test_purchases_differ_by_line(make_plan, day):
     )
     assert texts(day, other) == [
         "Buys 6 × reserved h100-sxm at cloud/eu instead of 4.",
-        "Buys 0 to 8 × spot h100-sxm at cloud/us (4 on average); before, none.",
-        "Buys no on-demand h100-sxm at cloud/eu; before, 0 to 6 (0.75 on average).",
+        "Buys up to 8 × spot h100-sxm at cloud/us (4 on average); before, none.",
+        "Buys no on-demand h100-sxm at cloud/eu; before, up to 6 (0.75 on average).",
     ]
     entries = {entry.what: (entry.before, entry.after) for entry in difference(day, other)}
     assert entries["supply:h100-sxm/reserved/cloud/eu"] == (4.0, 6.0)

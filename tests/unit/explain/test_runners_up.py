@@ -28,11 +28,12 @@ PLANS = [
 ]
 
 
-def lost(plans=PLANS, chosen=("best",), best=20, objective="cost", limited=None, limits=None):
+def lost(plans=PLANS, chosen=("best",), best=20, objective="cost", limited=None, limits=None, layouts=()):
     lines = {one.option.gpu: Line(one.option.gpu, one.option.gpu, "", "spot", Fraction(1)) for one in plans}
     options = tuple(one.option for one in plans)
     problem = FleetProblem(1, options, (), tuple(lines.values()), (), limits or plan_limits())
-    return runners_up(plans, chosen, Fraction(best), 8, objective, limited or {}, problem)
+    stops = limited or {}
+    return runners_up(plans, chosen, Fraction(best), 8, objective, stops, problem, dict(layouts))
 
 
 def test_one_plan_a_gpu_type_and_one_other_layout_cheapest_first():
@@ -41,6 +42,11 @@ def test_one_plan_a_gpu_type_and_one_other_layout_cheapest_first():
         ("h100", "label other"),
         ("a100", "label a100"),
     ]
+
+
+def test_a_layout_that_differs_only_in_its_share_of_memory_is_no_other_layout():
+    layouts = {"best": "tp1", "other": "tp1", "third": "tp2"}
+    assert [row.option for row in lost(layouts=layouts) if row.gpu == "h100"] == ["label third"]
 
 
 def test_the_reason_compares_cost_gpus_and_rates():
