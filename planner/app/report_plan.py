@@ -7,9 +7,9 @@ from pathlib import Path
 
 from planner.app.diff import diff
 from planner.errors import input_error, nearest
+from planner.extras import check_extra
 from planner.loaders.files_out import check_target, write_whole
 from planner.loaders.plan_file import load_plan
-from planner.report.extra import check_extra
 from planner.report.plan_report import comparison_of, report_of
 from planner.report.renderers.registry import RENDERERS, Renderer
 from planner.schema.plan import Plan
@@ -56,5 +56,5 @@ def _renderer(out: Path) -> Renderer:
         hint = nearest(ending, known) if ending else f'"{out}.html"'
         raise input_error(COMMAND, "--out", f'"{out}"', f"a name that ends in {', '.join(known)}", hint)
     check_target("--out", out)
-    check_extra(COMMAND, "--out", str(out), RENDERERS[ending].needs)
+    check_extra(COMMAND, "--out", str(out), "report", RENDERERS[ending].needs)
     return RENDERERS[ending]

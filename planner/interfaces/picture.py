@@ -32,11 +32,11 @@ class Picture:
         self._path = path
         if path is None:
             return
-        from planner.report.extra import check_extra
+        from planner.extras import check_extra
         from planner.report.renderers.registry import PICTURE_NEEDS
 
         check_target("--svg", path)
-        check_extra(command, "--svg", str(path), PICTURE_NEEDS)
+        check_extra(command, "--svg", str(path), "report", PICTURE_NEEDS)
 
     def draw(self, charts: Callable[[Any], Sequence[Chart]]) -> None:
         """Write the picture, where one is asked for and there is something to see.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 from typer import Exit, Option
 
-from planner.errors import input_error
+from planner.extras import check_extra
 from planner.interfaces import faults, interrupts
 from planner.interfaces.options import Checks
 from planner.interfaces.output import message
 
-NEEDED = ("fastapi", "nicegui", "sqlalchemy", "uvicorn")
+NEEDED = ("alembic", "fastapi", "nicegui", "sqlalchemy", "uvicorn")
 """Packages of the extra."""
 MAX_PORT = 65_535
 
@@ -44,11 +43,7 @@ def serve(
     checks = Checks("planner serve")
     number = checks.whole("--port", port, low=0, high=MAX_PORT)
     checks.done()
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        found = f"no {', '.join(missing)}"
-        command = """"pip install 'llm-fleet-planner[serve]'\""""
-        raise input_error("planner serve", "", found, "the extra serve", command)
+    check_extra("planner serve", "", "", "serve", NEEDED)
     if prometheus is not None:
         from planner.loaders.http import check_url
 

@@ -62,9 +62,11 @@ def spread_if_asked(
 def spread_of(checks: Checks, processes: str | None, scheduler: str | None, results: Path | None) -> Spread:
     """Who answers; bad values are refused."""
     from planner.app.spread import Spread
-    from planner.tasks.executor import Where, cores
+    from planner.tasks.executor import Where, check_cluster, cores
 
     checks.at_most_one(processes=processes, scheduler=scheduler)
+    if scheduler is not None:
+        check_cluster(scheduler)
     number = cores() if processes is None else checks.whole("--processes", processes, high=_MOST)
     if results is not None and not results.parent.is_dir():
         checks.refuse("--results", f'"{results}"', "a file in a folder that exists")

@@ -18,6 +18,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, defer, mapped_colum
 from sqlalchemy.pool import NullPool
 
 from planner.errors import InputError, input_error
+from planner.extras import install
 from planner.serve.migrate import migrate
 from planner.serve.told import FINISHED, JobTold
 
@@ -87,7 +88,7 @@ class History:
         except (ArgumentError, ImportError, SQLAlchemyError, OSError) as problem:
             found = f"{type(problem).__name__} ({str(problem).splitlines()[0][:200]})"
             expected = "an address such as sqlite:///jobs.sqlite or postgresql+psycopg://user@host/name"
-            maybe = '"pip install psycopg[binary]"' if isinstance(problem, ImportError) else ""
+            maybe = f'"{install("psycopg[binary]")}"' if isinstance(problem, ImportError) else ""
             if engine is not None:
                 engine.dispose()
             raise input_error("planner serve", "--database", found, expected, maybe) from problem

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from planner.errors import input_error
+from planner.extras import check_extra
 
-INSTALL = "pip install 'llm-fleet-planner[cluster]'"
 _CONNECT_S = 20.0
 
 
@@ -62,16 +61,18 @@ def _end_with_terminal() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def check_cluster(address: str) -> None:
+    """Refuse a cluster where what reaches one is missing.
+
+    Raises:
+        InputError: the extra ``cluster`` is not installed.
+    """
+    check_extra("--scheduler", "", address, "cluster", ("distributed",))
+
+
 @contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
-    if find_spec("distributed") is None:
-        raise input_error(
-            "--scheduler",
-            "",
-            f'"{address}", and distributed missing',
-            'the extra "cluster", which brings it',
-            f'"{INSTALL}"',
-        )
+    check_cluster(address)
     import distributed
 
     connect: Any = distributed.Client

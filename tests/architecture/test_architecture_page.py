@@ -6,7 +6,7 @@ from pathlib import Path
 import grimp
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
-GROUND = {"schema", "errors", "numbers", "units", "characters", "resources", "__main__"}
+GROUND = {"schema", "errors", "numbers", "units", "characters", "resources", "extras", "__main__"}
 
 
 def room(module):

@@ -92,6 +92,17 @@ def test_scenarios_over_processes_are_the_scenarios(folder, told, tmp_path, monk
     assert "one of them" in told(*words, "--processes", "2", "--scheduler", "tcp://x:1", code=2)
 
 
+@pytest.mark.parametrize("words", [("robust",), ("whatif", "--sweep", "fleet.max_gpus=1"), ("replay",)])
+def test_without_the_extra_no_work_is_done(refused, monkeypatch, words):
+    monkeypatch.setattr("planner.extras.find_spec", lambda name: None)
+    said = (
+        'found "tcp://x:1", and distributed missing, expected the extra "cluster", which brings it. Maybe "'
+    )
+    refused(said, words[0], "no-such-file.yaml", *words[1:], "--scheduler", "tcp://x:1")
+    said = "-m pip install --constraint constraints.txt 'llm-fleet-planner[cluster]'"
+    refused(said, words[0], "no-such-file.yaml", *words[1:], "--scheduler", "tcp://x:1")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

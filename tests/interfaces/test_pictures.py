@@ -110,15 +110,13 @@ def test_a_curve_is_drawn_with_limits_and_cost(tmp_path, capsys):
 @pytest.mark.parametrize("command", ["plan", "relax", "robust", "pareto"])
 def test_without_the_extra_no_work_is_done(problem, tmp_path, capsys, monkeypatch, command):
     there = util.find_spec
-    monkeypatch.setattr(
-        "planner.report.extra.find_spec", lambda name: None if name == "altair" else there(name)
-    )
+    monkeypatch.setattr("planner.extras.find_spec", lambda name: None if name == "altair" else there(name))
     out = tmp_path / "a.svg"
     assert cli.run([command, problem, "--svg", str(out)]) == 2
     found = capsys.readouterr()
     assert found.out == ""
     assert f'planner {command}: --svg: found "{out}", and altair missing' in found.err
-    assert "pip install 'llm-fleet-planner[report]'" in found.err
+    assert "-m pip install --constraint constraints.txt 'llm-fleet-planner[report]'" in found.err
 
 
 def test_a_picture_that_cannot_be_written_is_told_first(problem, tmp_path, capsys):

@@ -198,11 +198,11 @@ def test_a_pdf_without_a_browser_is_refused_in_words(report, chat, monkeypatch):
 def test_without_the_extra_the_install_command_is_named(report, chat, monkeypatch):
     there = util.find_spec
     monkeypatch.setattr(
-        "planner.report.extra.find_spec", lambda name: None if name in ("altair", "openpyxl") else there(name)
+        "planner.extras.find_spec", lambda name: None if name in ("altair", "openpyxl") else there(name)
     )
     said = report(chat, code=2)
     assert 'report.html", and altair missing, expected the extra "report"' in said
-    assert "pip install 'llm-fleet-planner[report]'" in said
+    assert "-m pip install --constraint constraints.txt 'llm-fleet-planner[report]'" in said
     assert "openpyxl missing" in report(chat, ending=".xlsx", code=2)
     assert report(chat, ending=".md").startswith(b"# chat-70b")  # the core writes it
 

@@ -109,7 +109,7 @@ def test_beyond_this_machine_tokens_are_needed(capsys):
 def test_without_the_extra_a_command_says_how_to_get_it(capsys, monkeypatch):
     monkeypatch.setattr("planner.interfaces.serve_command.NEEDED", ("nicegui_that_is_not_there",))
     assert cli.run(["serve"]) == 2
-    assert "pip install 'llm-fleet-planner[serve]'" in capsys.readouterr().err
+    assert "-m pip install --constraint constraints.txt 'llm-fleet-planner[serve]'" in capsys.readouterr().err
 
 
 def test_a_database_that_is_none_is_refused(capsys):
