@@ -97,6 +97,11 @@ def test_other_commands_tell_it_too(said, command):
     assert "/p.yaml:5: workloads.chat.1.demand.users: found" in said(ALONE, command, DEMAND="{users: 9}")
 
 
+def test_a_fault_of_prefill_and_decode_is_told_once(said):
+    told = said(PREDICTED, LIMIT="redundancy: {zones: 1}")
+    assert told.count("/p.yaml:3: workloads.chat.1.redundancy.zones: found") == 1
+
+
 def test_a_value_that_a_flag_puts_in_has_the_line_around_it(said):
     told = said(PREDICTED, "whatif", "--set", "fleet.max_co2_kg_per_day=9")
     assert "/p.yaml:7: fleet.max_co2_kg_per_day: found" in told

@@ -139,8 +139,8 @@ class Study:
         return Study(self.catalog, self.rules, self.folder, self.where, self.by_power, True, self.document)
 
     def placed(self, problems: InputError) -> InputError:
-        """The same faults; those that name a part of the problem name its file, line and path too."""
-        return InputError([self._placed(fault) for fault in problems.faults])
+        """The same faults, each once; those of a part of the problem name its file, line and path too."""
+        return InputError(dict.fromkeys(self._placed(fault) for fault in problems.faults))
 
     def _placed(self, fault: Fault) -> Fault:
         head, _, name = fault.where.partition(" ")
