@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from planner.numbers import tokens_of
-from planner.schema.base import Noun, Part, refused
+from planner.schema.base import Exact, Noun, Part, refused
 from planner.schema.traces import TraceNamed
 
 Tokens = Annotated[int, BeforeValidator(tokens_of), Field(ge=1, le=100_000_000, strict=True)]
