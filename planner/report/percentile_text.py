@@ -94,7 +94,8 @@ def view(validation: PercentileValidation, lines: Sequence[ErrorLine], order: Ro
         ),
         Text("Errors of percentiles, predicted over measured", style="dim"),
     ]
-    by_group = sorted({line.group for line in lines}, key=lambda group: (*_FIRST, group).index(group))
+    named = sorted({line.group for line in lines} - set(_FIRST))
+    by_group = [*_FIRST, *named]
     for metric, title in _TITLES.items():
         rows = [
             line
