@@ -87,6 +87,14 @@ MOE = dataclasses.replace(
 MLA = dataclasses.replace(DENSE, id="tiny-mla", is_mla=True, kv_heads=1, kv_elements_per_token_layer=60)
 WINDOWED = dataclasses.replace(DENSE, id="tiny-window", full_layers=1, sliding_layers=3, window_tokens=100)
 SPARSE = dataclasses.replace(DENSE, id="tiny-sparse", sparse_top_k_tokens=64)
+INDEXED = dataclasses.replace(
+    SPARSE,
+    id="tiny-indexed",
+    index_layers=4,
+    index_bytes_per_token=528,
+    index_flops_per_context_token=16_384,
+    index_eight_bit=True,
+)
 LINEAR = dataclasses.replace(
     DENSE,
     id="tiny-linear",
@@ -95,7 +103,7 @@ LINEAR = dataclasses.replace(
     linear_params_per_layer=1_000_000,
     state_bytes_per_sequence=600_000,
 )
-MODELS = (DENSE, MOE, MLA, WINDOWED, SPARSE, LINEAR)
+MODELS = (DENSE, MOE, MLA, WINDOWED, SPARSE, INDEXED, LINEAR)
 
 
 def accelerator(**changes) -> Accelerator:

@@ -98,7 +98,8 @@ def request_flops(item: Configuration, specs: StepSpecs, traffic: Traffic, role:
 
     def token(context_tokens: float) -> float:
         window = (float(specs.windowed_fraction[0]), float(specs.window_tokens[0]))
-        return body + per_context * float(attended_tokens(context_tokens, *window))
+        picked = model.index_flops_per_context_token * context_tokens
+        return body + picked + per_context * float(attended_tokens(context_tokens, *window))
 
     weight, tokens = traffic.input_weight, traffic.input_tokens
     causal = float(weight @ tokens**2) / (2.0 * float(weight @ tokens))

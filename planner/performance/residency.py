@@ -67,6 +67,7 @@ def entries_of(reuse: Reuse, rate_rps: float, facts: ModelFacts) -> float:
     """How many entries are in use, of the mean size; 0 where that is not known."""
     if reuse.set_bytes:
         token_bytes = facts.kv_elements_per_token_layer * facts.attention_layers * _SIXTEEN_BITS_BYTES
+        token_bytes += facts.index_bytes_per_token
         return reuse.set_bytes / max(token_bytes * reuse.entry_tokens, 1.0)
     return reuse.entries + reuse.entries_per_rps * rate_rps
 

@@ -14,9 +14,7 @@ def attended_tokens(context_tokens: Floats, windowed_fraction: Floats, window_to
     """Mean context that a layer reads: ``(1 - phi) c + phi min(c, window)``.
 
     ``windowed_fraction`` (phi) is the share of layers with a window. Sparse attention that reads the top k
-    tokens has phi = 1 and window = k.
-
-    Assumes: the selection of sparse tokens is free.
+    tokens has phi = 1 and window = k; `index_work` is what picking them takes.
     """
     seen_tokens = np.minimum(context_tokens, window_tokens)
     return (1.0 - windowed_fraction) * context_tokens + windowed_fraction * seen_tokens
@@ -46,6 +44,27 @@ def decode_attention_work(
     """
     read_tokens = sequences * attended_tokens * layers
     return read_tokens * flops_per_context_token, read_tokens * kv_bytes_per_token_layer
+
+
+def index_work(
+    tokens: Floats,
+    sequences: Floats,
+    context_tokens: Floats,
+    flops_per_context_token: Floats,
+    bytes_per_context_token: Floats,
+) -> tuple[Floats, Floats]:
+    """Scoring the whole context to pick what sparse attention reads: ``T c f`` FLOP, ``D c b`` bytes.
+
+    ``f = 2 H d`` a layer and ``b`` one key, both of all layers and whole on every rank; new tokens of one
+    sequence share a reading of its keys.
+
+    Source: DeepSeek-V3.2 report, section 2.1 (lightning indexer); engines replicate it over ranks.
+    Assumes: taking the top k of the scores is free.
+    """
+    return (
+        tokens * context_tokens * flops_per_context_token,
+        sequences * context_tokens * bytes_per_context_token,
+    )
 
 
 def decode_start_s(

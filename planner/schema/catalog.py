@@ -32,6 +32,7 @@ from planner.schema.engine import (
 from planner.schema.market import Archetype, DayShape, Discount, Network, Offer, PriceList, Storage
 from planner.schema.model import (
     Attention,
+    Indexer,
     LinearAttention,
     MlaShape,
     Mlp,
@@ -64,6 +65,7 @@ __all__ = [
     "EngineSupport",
     "FitError",
     "FitRecord",
+    "Indexer",
     "Judgment",
     "LinearAttention",
     "MeasuredAllReduce",

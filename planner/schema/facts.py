@@ -77,6 +77,14 @@ class ModelFacts:
     """Cached values of a layer that keeps a window; 0 where they are those of a full one."""
     sparse_layers: int = 0
     """Layers that read the top k of their tokens; 0: all, where there is a top k."""
+    index_layers: int = 0
+    """Layers that score the whole context to pick the tokens that sparse attention reads."""
+    index_bytes_per_token: int = 0
+    """Keys of one token for that, all layers together; every rank keeps them."""
+    index_flops_per_context_token: int = 0
+    """Per new token and context token, all layers together; every rank computes them."""
+    index_eight_bit: bool = False
+    """Those keys are 8 bit."""
     own_format: str = ""
     """Format in which the model itself is published, whatever checkpoint is meant."""
     fp8_block_scales: bool = False

@@ -32,6 +32,19 @@ class LinearAttention(Noun):
     """Weights of one linear layer's token mixer."""
 
 
+class Indexer(Noun):
+    """A small attention over the whole context that picks the tokens which sparse attention reads."""
+
+    layers: Positive
+    """Layers that have one; others read what the indexer of a layer before them picked."""
+    heads: Positive
+    head_dim: Positive
+    key_format: Literal["fp8", "bf16"]
+    """How engines keep the one key of a token, whatever the format of the cache: 8 bits with a 32-bit scale
+    for 128 values, or 16 bits. Every tensor-parallel rank keeps all keys."""
+    source: Source
+
+
 class SlidingHeads(Noun):
     """KV heads of the layers that keep a window, where they are not those of the full layers (Gemma 4)."""
 
@@ -74,6 +87,7 @@ class Attention(Noun):
     """Sparse attention: tokens read per decode step (all are kept)."""
     sparse_layers: Positive | None = None
     """Full layers that read so few; absent: all of them."""
+    indexer: Indexer | None = None
     mla: MlaShape | None = None
     linear: LinearAttention | None = None
 

@@ -18,7 +18,8 @@ TENSOR_PARALLEL_SHOWN = (1, 2, 4, 8, 16)
 def model_document(model: Model, formats: Mapping[str, NumberFormat]) -> dict[str, Any]:
     """Counts and bytes of a model: parameters, cache per token, weights per format, sources.
 
-    Bytes are whole and rounded up. ``weight_bytes`` covers the whole model, scales and padding included.
+    Bytes are whole and rounded up. ``kv_bytes_per_token`` holds ``index_bytes_per_token``, the keys by which
+    sparse attention picks what it reads. ``weight_bytes`` covers the whole model with scales and padding.
 
     Args:
         model: the catalog entry.
@@ -38,6 +39,7 @@ def model_document(model: Model, formats: Mapping[str, NumberFormat]) -> dict[st
         "params_vision": facts.vision_params,
         "kv_bytes_per_token": _kv_per_format(facts, formats),
         "kv_bytes_per_token_per_gpu_by_tp": _kv_per_tp(facts, formats),
+        "index_bytes_per_token": facts.index_bytes_per_token,
         "state_bytes_per_sequence": facts.state_bytes_per_sequence,
         "weight_bytes": {
             name: _whole(weight_bytes(facts, form, attention_format(facts, form, formats)))

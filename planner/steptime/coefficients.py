@@ -182,6 +182,15 @@ def _attention(c: SimpleNamespace) -> dict[str, FloatArray]:
         c.sixteen_bit_flops_per_s,
         c.prefill_attention_efficiency,
     )
+    index_flops, index_bytes = attention.index_work(
+        1.0, 1.0, 1.0 / c.attention_dp, c.index_flops_per_context_token, c.index_bytes_per_context_token
+    )
+    decode_index_s = roofline.combine_s(
+        roofline.compute_s(index_flops * c.decode_tokens, c.index_flops_per_s, c.decode_attention_efficiency),
+        roofline.memory_s(index_bytes, c.memory_bytes_per_s, c.kv_efficiency),
+        c.decode_overlap_exponent,
+    )
+    prefill_index_s = roofline.compute_s(index_flops, c.index_flops_per_s, c.prefill_attention_efficiency)
     moved_s = roofline.memory_s(
         attention.prefill_bytes(layers, c.query_values, c.key_values),
         c.memory_bytes_per_s,
@@ -190,9 +199,9 @@ def _attention(c: SimpleNamespace) -> dict[str, FloatArray]:
     full = 1.0 - c.windowed_fraction
     launches = c.pp * c.stage_attention_layers
     return {
-        "decode_full": decode_s * full,
+        "decode_full": decode_s * full + decode_index_s,
         "decode_window": decode_s * c.windowed_fraction,
-        "prefill_full": prefill_s * full,
+        "prefill_full": prefill_s * full + prefill_index_s,
         "prefill_window": prefill_s * c.windowed_fraction,
         "prefill_token": prefill_s * attention.tiled_context(0.0, c.prefill_half_tokens) + moved_s,
         "decode_start": launches * c.decode_start_s,

@@ -10,6 +10,9 @@ from planner.schema.catalog import Attention, MlaShape, Mlp, Model, ModelShape, 
 from planner.schema.facts import ModelFacts
 from planner.steptime.remembered import Remembered
 
+_SCALE_BYTES, _SCALED_VALUES = 4, 128
+"""The scale of 8-bit index keys, and the values that share it (``quant_block_size`` of engines)."""
+
 _KNOWN: Remembered[ModelFacts] = Remembered(64)
 
 
@@ -46,6 +49,7 @@ def _counted(model: Model) -> ModelFacts:
     worked = (head or embedding) + always + moe_layers * chosen * expert
     looked_up = embedding if head and not model.active_excludes_embedding else 0
     decode_flops, prefill_flops = _attention_flops(attention)
+    index_layers, index_bytes, index_flops = _index(attention)
     return ModelFacts(
         id=model.id,
         hidden_size=shape.hidden_size,
@@ -96,6 +100,10 @@ def _counted(model: Model) -> ModelFacts:
         sliding_kv_heads=attention.sliding_heads.kv_heads if attention.sliding_heads else 0,
         sliding_kv_elements_per_token_layer=0 if sliding is attention else _kv_elements(sliding),
         sparse_layers=attention.sparse_layers or 0,
+        index_layers=index_layers,
+        index_bytes_per_token=index_bytes,
+        index_flops_per_context_token=index_flops,
+        index_eight_bit=attention.indexer is not None and attention.indexer.key_format == "fp8",
         fp8_block_scales=model.fp8_scales == "block",
     )
 
@@ -193,6 +201,26 @@ def _kv_elements(attention: Attention) -> int:
     if attention.shared_kv != "cache":
         each += attention.v_head_dim or attention.head_dim
     return attention.kv_heads * each // attention.tokens_per_entry
+
+
+def _index(attention: Attention) -> tuple[int, int, int]:
+    """Layers with an indexer; bytes of their keys, and FLOP to score a context token, all layers together.
+
+    One key of ``d`` values for each entry of the cache, ``d + 4 d / 128`` bytes in 8 bit, and ``2 H d`` FLOP.
+    """
+    indexer = attention.indexer
+    if indexer is None:
+        layers = (attention.sparse_layers or attention.full_layers) if attention.sparse_top_k_tokens else 0
+        return layers, 0, 0
+    key = 2 * indexer.head_dim
+    if indexer.key_format == "fp8":
+        key = indexer.head_dim + _SCALE_BYTES * (indexer.head_dim // _SCALED_VALUES)
+    flops = 2 * indexer.layers * indexer.heads * indexer.head_dim
+    return (
+        indexer.layers,
+        indexer.layers * key // attention.tokens_per_entry,
+        flops // attention.tokens_per_entry,
+    )
 
 
 def _attention_flops(attention: Attention) -> tuple[int, int]:

@@ -231,7 +231,7 @@ def _launches(
         model.attention_layers * (not model.is_mla),
         model.attention_layers * bool(model.is_mla),
         model.linear_layers,
-        model.attention_layers * (model.sparse_top_k_tokens > 0),
+        model.index_layers,
         model.attention_layers * bool(model.query_key_norm),
         model.layers,
     )

@@ -189,7 +189,28 @@ def _decode_attention(s: StepSpecs, sequences: Floats, context_tokens: Floats) -
         s.memory_bytes_per_s,
         s.kv_efficiency,
     )
-    return _Cost(cost.time_s + state_s, cost.compute_s, cost.memory_s + state_s)
+    index = _decode_index(s, sequences, context_tokens)
+    return _Cost(
+        cost.time_s + index.time_s + state_s,
+        cost.compute_s + index.compute_s,
+        cost.memory_s + index.memory_s + state_s,
+    )
+
+
+def _decode_index(s: StepSpecs, sequences: Floats, context_tokens: Floats) -> _Cost:
+    """Picking the tokens that sparse attention reads."""
+    work_flops, read_bytes = attention.index_work(
+        sequences * s.decode_tokens,
+        sequences,
+        context_tokens,
+        s.index_flops_per_context_token,
+        s.index_bytes_per_context_token,
+    )
+    return _with(
+        s.decode_overlap_exponent,
+        roofline.compute_s(work_flops, s.index_flops_per_s, s.decode_attention_efficiency),
+        roofline.memory_s(read_bytes, s.memory_bytes_per_s, s.kv_efficiency),
+    )
 
 
 def _prefill_attention(s: StepSpecs, prompt_tokens: Floats, context_tokens: Floats) -> _Cost:
@@ -202,6 +223,12 @@ def _prefill_attention(s: StepSpecs, prompt_tokens: Floats, context_tokens: Floa
     )
     moved = attention.prefill_bytes(s.stage_attention_layers * prompt_tokens, s.query_values, s.key_values)
     compute_s = roofline.compute_s(work_flops, s.sixteen_bit_flops_per_s, s.prefill_attention_efficiency)
+    index_flops, _ = attention.index_work(
+        prompt_tokens, 0.0, context_tokens, s.index_flops_per_context_token, 0.0
+    )
+    compute_s = compute_s + roofline.compute_s(
+        index_flops, s.index_flops_per_s, s.prefill_attention_efficiency
+    )
     memory_s = roofline.memory_s(moved, s.memory_bytes_per_s, s.prefill_memory_efficiency)
     return _Cost(compute_s + memory_s, compute_s, memory_s)
 

@@ -76,13 +76,12 @@ def _layer_kernels(table: ConfigurationTable) -> FloatArray:
 
 def _count_layer_kernels(table: ConfigurationTable) -> FloatArray:
     attention, latent = table.fact("attention_layers"), table.fact("is_mla")
-    sparse = np.where(table.fact("sparse_top_k_tokens") > 0, attention, 0.0)
     return np.asarray(
         kernels.relative_layer_kernels(
             attention * (1.0 - latent),
             attention * latent,
             table.fact("linear_layers"),
-            sparse,
+            table.fact("index_layers"),
             attention * table.fact("query_key_norm"),
             table.fact("layers"),
             _scaling(table, table.attention_weights),
@@ -117,6 +116,7 @@ def compute_columns(table: ConfigurationTable) -> Columns:
         "expert_flops_per_s": _reachable(table, table.weights) * expert_fraction,
         "head_flops_per_s": by_distinct([table.calibration, table.accelerator], _head_rate)[0],
         "sixteen_bit_flops_per_s": table.accelerator.column(lambda a: float(a.compute.bf16)),
+        "index_flops_per_s": by_distinct([table.model, table.accelerator], _index_rate)[0],
         "memory_bytes_per_s": table.accelerator.column(lambda a: float(a.memory.bandwidth)),
     }
 
@@ -138,6 +138,12 @@ def _reachable_rate(
 def _head_rate(calibration: Calibration, accelerator: Accelerator) -> tuple[float]:
     share = rates.peak_fraction(calibration, accelerator, rates.SIXTEEN_BIT)
     return (float(accelerator.compute.bf16) * share * board_ratio(calibration, accelerator),)
+
+
+def _index_rate(model: ModelFacts, accelerator: Accelerator) -> tuple[float]:
+    compute = accelerator.compute
+    narrow = compute.fp8 if model.index_eight_bit and rates.FP8 in compute.native else None
+    return (float(compute.bf16 if narrow is None else narrow),)
 
 
 def link_columns(table: ConfigurationTable) -> Columns:

@@ -68,6 +68,9 @@ class StepSpecs:
     prefill_flops_per_context_token: FloatArray
     kv_bytes_per_token_layer: FloatArray
     """On one rank; KV heads beyond one per rank are replicated."""
+    index_bytes_per_context_token: FloatArray
+    """Keys by which sparse attention picks what it reads, of a stage; whole on every rank."""
+    index_flops_per_context_token: FloatArray
     state_bytes_per_sequence: FloatArray
     """Linear-attention state of a stage on one rank."""
 
@@ -78,6 +81,8 @@ class StepSpecs:
     head_flops_per_s: FloatArray
     sixteen_bit_flops_per_s: FloatArray
     """Dense 16-bit peak, without a share: attention scores are computed in 16 bit."""
+    index_flops_per_s: FloatArray
+    """Dense peak of the format of those keys."""
     memory_bytes_per_s: FloatArray
     tp_bytes_per_s: FloatArray
     """What one GPU sends in an all-reduce of its tensor-parallel group, efficiency included."""

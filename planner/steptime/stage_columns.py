@@ -106,6 +106,8 @@ def attention_columns(table: ConfigurationTable) -> Columns:
     bits = table.kv.column(lambda form: float(form.cache_bits))
     values = table.fact("kv_elements_per_token_layer")
     queries = heads * table.model.column(_query_values)
+    index_share = table.stage_fraction(table.fact("full_layers"))
+    index_bytes = index_share * table.fact("index_bytes_per_token")
     state = table.fact("state_bytes_per_sequence") * table.stage_fraction(table.fact("linear_layers"))
     return {
         "windowed_fraction": read_layers / np.maximum(table.fact("attention_layers"), 1.0),
@@ -119,7 +121,10 @@ def attention_columns(table: ConfigurationTable) -> Columns:
         "state_bytes_per_sequence": state / table.tp,
         "kv_full_bytes_per_token": kv_bytes_per_token(
             table.staged(table.fact("full_layers")), values, bits, share
-        ),
+        )
+        + index_bytes,
+        "index_bytes_per_context_token": index_bytes,
+        "index_flops_per_context_token": index_share * table.fact("index_flops_per_context_token"),
         "kv_sliding_bytes_per_token": kv_bytes_per_token(
             table.staged(sliding), table.model.column(lambda m: m.sliding_elements), bits, share_sliding
         ),

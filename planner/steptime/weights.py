@@ -105,13 +105,15 @@ def expert_bytes(facts: ModelFacts, weights: NumberFormat, shards: int = 1) -> f
 def kv_bytes_per_token(facts: ModelFacts, bits: Decimal | float, tp: int = 1) -> KvBytesPerToken:
     """Bytes that one token keeps on one of ``tp`` tensor-parallel ranks.
 
-    KV heads are replicated where ``tp`` exceeds them; the latent of MLA is kept whole on every rank.
+    KV heads are replicated where ``tp`` exceeds them; the latent of MLA and the keys of indexers are kept
+    whole on every rank.
     """
     share = bytes_of.kv_share_per_rank(facts.kv_heads, tp)
     share_sliding = bytes_of.kv_share_per_rank(facts.sliding_kv_heads or facts.kv_heads, tp)
     full = bytes_of.kv_bytes_per_token(
         facts.full_layers, facts.kv_elements_per_token_layer, float(bits), share
     )
+    full = full + facts.index_bytes_per_token
     sliding = bytes_of.kv_bytes_per_token(
         facts.sliding_layers, facts.sliding_elements, float(bits), share_sliding
     )

@@ -72,6 +72,16 @@ def step_work(
             s.decode_flops_per_context_token * s.decode_tokens,
             s.kv_bytes_per_token_layer,
         ),
+        attention.index_work(
+            decode_tokens,
+            sequences,
+            context_tokens,
+            s.index_flops_per_context_token,
+            s.index_bytes_per_context_token,
+        ),
+        attention.index_work(
+            prompt_tokens, 0.0, prefill_context_tokens, s.index_flops_per_context_token, 0.0
+        ),
         (
             attention.prefill_attention_flops(
                 prompt_tokens, prompt_seen, layers, s.prefill_flops_per_context_token

@@ -66,7 +66,7 @@ KV_BYTES_PER_TOKEN = {
     "mistral-7b-v0.1": (131_072, 0),
     "qwen3-next-80b-a3b": (24_576, 24_576),
     "nemotron-3-nano-30b-a3b": (6_144, 6_144),
-    "glm-5": (89_856, 89_856),
+    "glm-5": (100_152, 100_152),
 }
 
 # Memory that the driver reports (MiB), dense 16-bit TFLOPS, GB/s: data sheets.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.loaders.hf_config.common import (
+    SOURCE,
     Heads,
     Reading,
     Sizes,
@@ -12,7 +13,7 @@ from planner.loaders.hf_config.common import (
 )
 from planner.loaders.hf_config.experts import dense_part, read_first_dense
 from planner.loaders.hf_config.fields import Fields
-from planner.schema.catalog import Attention, MlaShape, Moe
+from planner.schema.catalog import Attention, Indexer, MlaShape, Moe
 
 
 def deepseek(fields: Fields) -> Reading:
@@ -20,14 +21,18 @@ def deepseek(fields: Fields) -> Reading:
     sizes = read_sizes(fields, context=2048)
     heads = latent_attention(fields, sizes)
     moe = _moe(fields, sizes)
-    indexer = _indexer_params(fields, sizes, heads)
+    indexer = _indexer(fields, sizes, heads)
+    if indexer is not None:
+        heads = heads.model_copy(update={"indexer": indexer})
     note = ""
     if fields.optional_count("num_nextn_predict_layers", least=0):
         note = "Layers of multi-token prediction are not counted."
-    # Layers may read what the indexer of a layer before them picked.
-    picking = [kind == "full" for kind in fields.texts("indexer_types")] or [True] * sizes.layers
     shape = mixed_shape(
-        sizes, heads, moe, dense_part(fields, sizes, moe), other_params=sum(picking) * indexer
+        sizes,
+        heads,
+        moe,
+        dense_part(fields, sizes, moe),
+        other_params=_indexer_params(heads, sizes.hidden),
     )
     return Reading(shape, sizes.context, note=note)
 
@@ -89,10 +94,29 @@ def _has_correction_bias(fields: Fields) -> bool:
     return fields.text("topk_method", default) == "noaux_tc"
 
 
-def _indexer_params(fields: Fields, sizes: Sizes, heads: Attention) -> int:
-    """The small attention that picks the tokens to read: query, key with norm, head weights."""
-    if heads.sparse_top_k_tokens is None or heads.mla is None:
+def _indexer(fields: Fields, sizes: Sizes, heads: Attention) -> Indexer | None:
+    """The small attention that picks the tokens to read; layers may share that of a layer before them.
+
+    Its keys are 8 bit in vLLM (``DeepseekV32IndexerCache``), SGLang (``index_k_with_scale_buffer``) and
+    TensorRT-LLM (``indexer_k_cache``), whatever the format of the cache beside them.
+    """
+    if heads.sparse_top_k_tokens is None:
+        return None
+    picking = [kind == "full" for kind in fields.texts("indexer_types")] or [True] * sizes.layers
+    return Indexer(
+        layers=max(sum(picking), 1),
+        heads=fields.count("index_n_heads"),
+        head_dim=fields.count("index_head_dim"),
+        key_format="fp8",
+        source=SOURCE,
+    )
+
+
+def _indexer_params(heads: Attention, hidden_size: int) -> int:
+    """Weights of all indexers: query, key with norm, head weights."""
+    indexer, mla = heads.indexer, heads.mla
+    if indexer is None or mla is None:
         return 0
-    count, dim = fields.count("index_n_heads"), fields.count("index_head_dim")
-    query = (heads.mla.q_lora_rank or sizes.hidden) * count * dim
-    return query + sizes.hidden * dim + 2 * dim + sizes.hidden * count
+    query = (mla.q_lora_rank or hidden_size) * indexer.heads * indexer.head_dim
+    key = hidden_size * indexer.head_dim + 2 * indexer.head_dim
+    return indexer.layers * (query + key + hidden_size * indexer.heads)

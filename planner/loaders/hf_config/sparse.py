@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.loaders.hf_config.common import (
+    SOURCE,
     Heads,
     Reading,
     Sizes,
@@ -15,7 +16,7 @@ from planner.loaders.hf_config.common import (
 )
 from planner.loaders.hf_config.experts import read_first_dense
 from planner.loaders.hf_config.fields import Fields
-from planner.schema.catalog import Attention, Mlp, Moe
+from planner.schema.catalog import Attention, Indexer, Mlp, Moe
 
 
 def minimax_m3(fields: Fields) -> Reading:
@@ -26,9 +27,10 @@ def minimax_m3(fields: Fields) -> Reading:
         Windows(sizes.layers),
         qk_norm="per-head-dim" if fields.flag("use_qk_norm", True) else "none",
     )
-    picked, layers, indexers = _blocks(fields, sizes)
-    if layers:
-        heads = heads.model_copy(update={"sparse_top_k_tokens": picked, "sparse_layers": layers})
+    picked, indexer = _blocks(fields, sizes)
+    if indexer is not None:
+        sparse = {"sparse_top_k_tokens": picked, "sparse_layers": indexer.layers, "indexer": indexer}
+        heads = heads.model_copy(update=sparse)
     experts = fields.count("num_local_experts")
     width = fields.count("moe_intermediate_size", also=("intermediate_size",))
     moe = Moe(
@@ -41,21 +43,30 @@ def minimax_m3(fields: Fields) -> Reading:
         router_bias=fields.flag("use_routing_bias", True),
     )
     inner = Mlp(intermediate_size=fields.count("dense_intermediate_size", also=("intermediate_size",)))
+    indexers = 0
+    if indexer is not None:
+        indexers = indexer.layers * sizes.hidden * (indexer.heads + 1) * indexer.head_dim
     shape = mixed_shape(sizes, heads, moe, inner, other_params=indexers)
     note = "Layers of multi-token prediction are not counted." if fields.written("num_mtp_modules") else ""
     return Reading(shape, sizes.context, note=note)
 
 
-def _blocks(fields: Fields, sizes: Sizes) -> tuple[int, int, int]:
-    """Tokens that a sparse layer reads, sparse layers, weights of their indexers."""
+def _blocks(fields: Fields, sizes: Sizes) -> tuple[int, Indexer | None]:
+    """Tokens that a sparse layer reads, and the indexers of those layers.
+
+    Their keys are 16 bit unless told otherwise (``indexer_kv_dtype`` of TensorRT-LLM); values of their own
+    are switched off in published checkpoints.
+    """
     section = fields.section("sparse_attention_config")
     if section is None or not section.flag("use_sparse_attention", True):
-        return 0, 0, 0
+        return 0, None
     listed = section.counts("sparse_attention_freq") or (1,) * sizes.layers
     layers = min(sum(1 for kind in listed if kind), sizes.layers)
     tokens = section.count("sparse_topk_blocks") * section.count("sparse_block_size")
-    index = (section.count("sparse_num_index_heads") + 1) * section.count("sparse_index_dim")
-    return tokens, layers, layers * sizes.hidden * index
+    heads, dim = section.count("sparse_num_index_heads"), section.count("sparse_index_dim")
+    if layers == 0:
+        return 0, None
+    return tokens, Indexer(layers=layers, heads=heads, head_dim=dim, key_format="bf16", source=SOURCE)
 
 
 _NOTE = (
@@ -98,11 +109,21 @@ def _compressed(fields: Fields, sizes: Sizes) -> Attention:
     params += groups * width * sizes.hidden
     windows = Windows(fine, sizes.layers - fine, fields.count("sliding_window", 128))
     top = fields.optional_count("index_topk")
+    indexer = None
+    if top and fine:
+        indexer = Indexer(
+            layers=fine,
+            heads=fields.count("index_n_heads"),
+            head_dim=fields.count("index_head_dim"),
+            key_format="fp8",
+            source=SOURCE,
+        )
     return attention(own, windows).model_copy(
         update={
             "shared_kv": "cache",
             "tokens_per_entry": _FINE,
             "params_per_layer": params,
             "sparse_top_k_tokens": top and top * _FINE,
+            "indexer": indexer,
         }
     )

@@ -118,6 +118,19 @@ def test_windows_and_top_k_cap_the_context():
     assert sparse == pytest.approx(full * 0.064)
 
 
+def test_an_indexer_scores_the_whole_context_on_every_rank():
+    """528 bytes and 16,384 FLOP a token, at 0.8 of 1 TB/s and a quarter (prompts half) of 200 TFLOPS."""
+    for tp in (1, 2):
+        plain, picking = (one(model=model, tp=tp) for model in (samples.SPARSE, samples.INDEXED))
+        kept = picking.kv_full_bytes_per_token[0] - plain.kv_full_bytes_per_token[0]
+        assert kept == pytest.approx(528)
+        before, after = (step_time_s(specs, ZERO, 30.0, 1000.0, 100.0, 50.0) for specs in (plain, picking))
+        decode_s = 30 * 1000 * 528 / 8e11 + 30 * 1000 * 16_384 / 5e13
+        assert after.decode_attention_s[0] - before.decode_attention_s[0] == pytest.approx(decode_s)
+        prefill_s = 100 * 50 * 16_384 / 1e14
+        assert after.prefill_attention_s[0] - before.prefill_attention_s[0] == pytest.approx(prefill_s)
+
+
 def test_linear_layers_read_and_write_their_state():
     times = step_time_s(one(model=samples.LINEAR), ZERO, 30.0, 1000.0)
     assert times.decode_attention_s[0] == pytest.approx(1.392e-4 / 4 + 2 * 30 * 6e5 / 8e11)
