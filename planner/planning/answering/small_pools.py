@@ -147,7 +147,11 @@ def _without_plan(case: FleetCase, left: Mapping[Hour, Fraction]) -> FleetCase:
 
 
 def carried(
-    case: FleetCase, question: FleetProblem, found: FleetChoice, solve: Solve, most: Fraction
+    case: FleetCase,
+    question: FleetProblem,
+    found: FleetChoice,
+    solve: Solve,
+    most: Fraction | None = None,
 ) -> FleetChoice:
     """The answer to a variant of the case's question with every hour carried, else ``unknown``.
 
@@ -156,11 +160,13 @@ def carried(
         question: a variant, with limits of its own.
         found: its answer.
         solve: answers a variant.
-        most: answers beyond are given as they are.
+        most: answers beyond are given as they are, where it is stated.
     """
     factors: dict[Hour, Fraction] = {}
     for round_ in range(_MORE_ROUNDS + 1):
-        if found.value is None or found.value > most or not (more := too_small(case, found)):
+        if found.value is None or (most is not None and found.value > most):
+            break
+        if not (more := too_small(case, found)):
             break
         if round_ == _MORE_ROUNDS:
             return FleetChoice("unknown")

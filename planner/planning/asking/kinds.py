@@ -29,7 +29,12 @@ def _own_id(option: Option) -> Hashable:
 
 
 def fleet_alternatives(
-    question: FleetProblem, k: int, solve: Solve, kind: Kind = _own_id, most_solves: int = _MOST_SOLVES
+    question: FleetProblem,
+    k: int,
+    solve: Solve,
+    kind: Kind = _own_id,
+    most_solves: int = _MOST_SOLVES,
+    first: FleetChoice | None = None,
 ) -> FleetChoices:
     """The k best plans that differ in the kinds in use, best first.
 
@@ -45,11 +50,14 @@ def fleet_alternatives(
         solve: answers questions.
         kind: what makes two options the same; by default nothing does.
         most_solves: questions at most; a list that they end is not exhausted.
+        first: the plan that the list begins with as it is, where it is known.
 
     Source: Reiter, A theory of diagnosis from first principles, Artificial Intelligence 32 (1987): the tree
     of hitting sets.
     """
     tree = _Tree(question, solve, kind, most_solves)
+    if first is not None:
+        tree.begin(first)
     tree.node(frozenset())
     plans: list[FleetChoice] = []
     used: list[Kinds] = []
@@ -58,7 +66,8 @@ def fleet_alternatives(
         missed = next((kinds for kinds in used if not kinds & node.forbidden), None)
         if missed is None:
             # The children of the last plan are not looked at, so nothing is known of its ties.
-            plan = tree.without_needless(node) if len(plans) + 1 < k else node.choice
+            given = first is not None and not plans
+            plan = node.choice if given or len(plans) + 1 == k else tree.without_needless(node)
             plans.append(plan)
             missed = tree.in_use(plan)
             used.append(missed)
@@ -100,6 +109,10 @@ class _Tree:
         self._known: dict[Kinds, _Node | None] = {}
         self._opened: set[Kinds] = set()
 
+    def begin(self, choice: FleetChoice) -> None:
+        """Take a plan for the optimum without forbidding anything."""
+        self._keep(frozenset(), choice)
+
     def in_use(self, choice: FleetChoice) -> Kinds:
         """Kinds with replicas in any period, and outside suppliers that serve anything."""
         used = {option for period in choice.periods for option, count in period.replicas() if count}
@@ -132,12 +145,14 @@ class _Tree:
                 self.proved = False
                 return None
             self.left -= 1
-            choice = self.solve(self._without(forbidden))
-            self.proved = self.proved and choice.status in ("optimal", "infeasible")
-            names = tuple(sorted(forbidden))
-            key = self._key(choice)
-            self._known[forbidden] = None if key is None else _Node(key, len(names), names, choice)
+            self._keep(forbidden, self.solve(self._without(forbidden)))
         return self._known[forbidden]
+
+    def _keep(self, forbidden: Kinds, choice: FleetChoice) -> None:
+        self.proved = self.proved and choice.status in ("optimal", "infeasible")
+        names = tuple(sorted(forbidden))
+        key = self._key(choice)
+        self._known[forbidden] = None if key is None else _Node(key, len(names), names, choice)
 
     def _key(self, choice: FleetChoice) -> tuple[Fraction, Fraction] | None:
         if not found(choice) or choice.value is None:
