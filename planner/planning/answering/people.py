@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import log
 from typing import TypeVar
 
 from planner.planning.answering.fleet_plan import answer_fleet
@@ -32,10 +33,14 @@ from planner.schema.pool import Pool
 from planner.schema.problem import Problem
 from planner.schema.slo import Slo
 
-MOST_PLANS = 10
-"""Trials at most; the secant needs three or four."""
-CLOSE = Fraction(102, 100)
+MOST_PLANS = 12
+"""Trials at most; interpolation needs four to six."""
+CLOSE = Fraction(1001, 1000)
 """People held over people asked for, where the search ends."""
+_AIM = 1.0005
+"""What it aims at: a little more than asked for, so that none waits outside."""
+_NARROW = Fraction(1002, 1000)
+"""Rates that differ by this: the number of people jumps between them, as where another layout is cheaper."""
 _FIRST_RPS = Fraction(1, 100)
 """A load that no replica feels: its E2E is the shortest there is, and the rate from it the largest."""
 _NO_LIMIT = Slo(e2e_mean="1000000 s")
@@ -54,19 +59,37 @@ class _Bracket:
     """Serves too few people, or zero."""
     high: Fraction | None = None
     """Holds them all, or cannot be served."""
+    low_held: float = 0.0
+    high_held: float | None = None
+    """People held there over those asked for; None where no plan is known."""
+    stayed: int = 0
+    """Trials in a row after which the same end moved, counted from the second: above zero high, below low."""
 
     def after(self, e2e_s: float | None) -> _Bracket:
         """Once the plan at ``rate`` is known: its mean E2E, or None where there is no plan."""
         if e2e_s is None:
-            return replace(self, high=self.rate, rate=(self.low + self.rate) / 2)
-        each_s = self.demand.think_s + Fraction(e2e_s)
-        wanted = self.demand.people / each_s
-        if wanted <= self.rate:
-            return replace(self, high=self.rate, rate=max(wanted, (self.low + self.rate) / 2))
-        low = max(self.low, self.rate)
-        if self.high is not None and wanted >= self.high:
-            wanted = (low + self.high) / 2
-        return replace(self, low=low, rate=wanted)
+            return replace(self, high=self.rate, high_held=None, rate=(self.low + self.rate) / 2)
+        held = float(self.held(e2e_s))
+        wanted = self.demand.people / (self.demand.think_s + Fraction(e2e_s))
+        if held >= 1.0:
+            stayed = max(self.stayed, 0) + 1
+            moved = replace(self, high=self.rate, high_held=held, stayed=stayed)
+            wanted = max(wanted, (self.low + self.rate) / 2)
+        else:
+            stayed = min(self.stayed, 0) - 1
+            moved = replace(self, low=max(self.low, self.rate), low_held=held, stayed=stayed)
+        return replace(moved, rate=moved._next(wanted))
+
+    def _next(self, wanted: Fraction) -> Fraction:
+        """Between both ends by their logarithms, halfway where one stays; else what people would ask."""
+        if self.high is None:
+            return wanted
+        if self.high_held is None or not self.low:
+            return wanted if self.low < wanted < self.high else (self.low + self.high) / 2
+        if abs(self.stayed) > 2:
+            return (self.low + self.high) / 2
+        part = log(_AIM / self.low_held) / log(max(self.high_held, _AIM) / self.low_held)
+        return Fraction(float(self.low) * float(self.high / self.low) ** part)
 
     def held(self, e2e_s: float) -> Fraction:
         """People whom the plan at ``rate`` holds over those asked for."""
@@ -126,7 +149,7 @@ def _rates(study: Study, said: SaidDemand, run: Run) -> dict[str, Fraction]:
             if min(held) >= 1 and max(held) <= CLOSE:
                 break
         trial = [item.after(None if e2e_s is None else e2e_s[item.demand.workload]) for item in trial]
-        if all(item.high is not None and item.high <= item.low * CLOSE for item in trial):
+        if all(item.high is not None and item.high <= item.low * _NARROW for item in trial):
             break
     if best is not None:
         return best
