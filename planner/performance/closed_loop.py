@@ -96,6 +96,9 @@ def closed_loop(
     ``W_full = max(C - r F, 0) / (r F) (OSL TPOT + S)`` where F requests fit. ``absorbed_ratio`` (r) is above
     1: requests are rarely all at full length, so a full cache holds more of them than fit at full length.
 
+    A step decodes one sequence at least, and no prompt comes before that of a lone client or between its
+    tokens: ``k_e`` and interruptions grow to those that are fitted from one client to two.
+
     What waits in front of the first token does not wait between tokens: of the prefill time in a cycle the
     share ``a_e`` is in the TTFT, so only the rest counts in TPOT. Throughput is not touched by it.
 
@@ -107,9 +110,12 @@ def closed_loop(
     ranks = specs.attention_dp[rows]
     alone_s = prompt_alone_s(specs, rows, input_tokens)
     decoding = np.asarray(running, dtype=np.float64)
+    # Nobody's prompt comes before that of a lone client, or between its tokens.
+    others = np.clip(decoding - 1.0, 0.0, 1.0)
     tpot_s = alone_s
     for _ in range(PASSES):
-        step_s = steady_step_s(specs, rows, decoding, input_tokens, output_tokens, work_factor)
+        inside = np.maximum(decoding, 1.0)
+        step_s = steady_step_s(specs, rows, inside, input_tokens, output_tokens, work_factor, others)
         tpot_s = step_s / tokens_per_step
         answer_s = tpot_s * output_tokens
         decoding = running * answer_s / (answer_s + alone_s)
@@ -117,8 +123,15 @@ def closed_loop(
     answer_s = tpot_s * output_tokens
     rate = decoding / tpot_s
     between_s = steady_step_s(
-        specs, rows, decoding, input_tokens, output_tokens, work_factor, 1.0 - np.asarray(clumping)
+        specs,
+        rows,
+        np.maximum(decoding, 1.0),
+        input_tokens,
+        output_tokens,
+        work_factor,
+        others * (1.0 - np.asarray(clumping)),
     )
     full_s = np.maximum(concurrency - held, 0.0) / held * (answer_s + alone_s)
-    ttft_s = ttft_overhead_s + alone_s * (ttft_factor + clumping * (running / ranks - 1.0)) + full_s
+    factor = 1.0 + others * (np.asarray(ttft_factor) - 1.0)
+    ttft_s = ttft_overhead_s + alone_s * (factor + clumping * (running / ranks - 1.0)) + full_s
     return ClosedLoop(between_s / tokens_per_step, np.asarray(ttft_s), rate, decoding, alone_s, full_s)

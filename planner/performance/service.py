@@ -166,6 +166,8 @@ def _spread_closed(
         ranks = np.array([float(service.item.attention_dp) for service in group.services])
         inside = np.minimum(loads.requests[rows], np.maximum(result.fitting[rows], 1.0))
         others_s = waiting.prompt_s[rows] * np.maximum(inside / ranks - 1.0, 0.0)
+        # Of a lone client nothing varies.
+        varies = np.clip(inside - 1.0, 0.0, 1.0)
         full_s = np.nan_to_num(waiting.full_s[rows])
         mean_s = latency["ttft_mean"][rows] - full_s
         first_s = np.minimum(waiting.fixed_s[rows] + waiting.prompt_s[rows], mean_s)
@@ -173,18 +175,18 @@ def _spread_closed(
         for name, values in found.items():
             latency[f"ttft_{name}"][rows] = values + full_s
             for metric in _PER_TOKEN:
-                ratio = load.latency_s[f"{metric}_{name}"] / load.latency_s[f"{metric}_mean"]
-                latency[f"{metric}_{name}"][rows] = ratio * latency[f"{metric}_mean"][rows]
-            latency[f"e2e_{name}"][rows] = _whole_s(result, load, rows, name, values + full_s)
+                above = load.latency_s[f"{metric}_{name}"] / load.latency_s[f"{metric}_mean"] - 1.0
+                latency[f"{metric}_{name}"][rows] = (1.0 + varies * above) * latency[f"{metric}_mean"][rows]
+            latency[f"e2e_{name}"][rows] = _whole_s(result, load, rows, name, values + full_s, varies)
 
 
 def _whole_s(
-    result: ServiceResult, load: Load, rows: list[int], name: str, first_s: FloatArray
+    result: ServiceResult, load: Load, rows: list[int], name: str, first_s: FloatArray, varies: FloatArray
 ) -> FloatArray:
     """End-to-end percentiles: what first tokens, and what answers, add to the mean, in quadrature."""
     mean_s = result.latency_s["e2e_mean"][rows]
     ratio = load.latency_s[f"e2e_{name}"] / load.latency_s["e2e_mean"]
-    answer_s = (ratio - 1.0) * mean_s
+    answer_s = varies * (ratio - 1.0) * mean_s
     first_s = first_s - result.latency_s["ttft_mean"][rows]
     both = np.sign(answer_s) * answer_s**2 + np.sign(first_s) * first_s**2
     return np.asarray(mean_s + np.sign(both) * np.sqrt(np.abs(both)))
