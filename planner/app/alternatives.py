@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from planner.errors import StoppedError
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.small_pools import carried
-from planner.planning.asking.kept import kept_plan
+from planner.planning.asking.kept import kept
 from planner.planning.asking.kinds import fleet_alternatives
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.formulation.study import Formulation
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def alternatives(session: LoadedProblem, k: int, run: Run) -> Plans:
     """The k best plans, none of which only varies a price, a place or a batch of another.
 
-    The first one is that of `planner plan`; like it, the others carry their demand at the number of replicas
-    that they have, and depart from what the problem prefers only where they must. Two options are of one
-    kind when workload, role, GPU, layout and formats are the same; over a table of workers every option is
-    a kind of its own.
+    The first one is that of `planner plan`, of a day the optimum before simplicity; like it, the others carry
+    their demand at the number of replicas that they have, and depart from what the problem prefers only where
+    they must. Two options are of one kind when workload, role, GPU, layout and formats are the same; over a
+    table of workers every option is a kind of its own.
     """
     session.refuse_throughput()
-    ready = kept_plan(session.study, session.problem, run)
+    ready = kept(session.study, session.problem, run)
     kind, first = kinds_of(ready.case), ready.answer.choice
 
     def solve(question: FleetProblem) -> FleetChoice:

@@ -38,7 +38,7 @@ from planner.planning.told import told_in_any_case
 from planner.schema.choice import Status
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.fleet_answers import Today
-from planner.schema.plan import Plan, Simplicity
+from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 
 _NONE = Fraction(0)
@@ -52,22 +52,13 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
     Raises:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
-    found, simplicity = answer_simplest(study, problem, run)
+    calm = bool(tolerance_of(problem))
+    found, simplicity = answer_fleet(study, problem, run.part(_OPTIMUM_PART) if calm else run), None
+    if calm:
+        with run.step("simplify", "looking for the simplest plan within the tolerance"):
+            found, simplicity = with_calm(found, run)
     plan = told_in_any_case(run, lambda: told_plan(study, found, run))
     return plan.model_copy(update={"simplicity": simplicity})
-
-
-def answer_simplest(study: Study, problem: Problem, run: Run) -> tuple[Answered, Simplicity | None]:
-    """The answer that a plan takes: of a day the simplest within the tolerance, and what that costs.
-
-    Raises:
-        InputError: as for `fleet_plan`.
-    """
-    if not tolerance_of(problem):
-        return answer_fleet(study, problem, run), None
-    found = answer_fleet(study, problem, run.part(_OPTIMUM_PART))
-    with run.step("simplify", "looking for the simplest plan within the tolerance"):
-        return with_calm(found, run)
 
 
 def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from planner.errors import time_is_up
 from planner.planning.answering.answer import FleetAnswer
-from planner.planning.answering.fleet_plan import answer_fleet, answer_simplest
+from planner.planning.answering.fleet_plan import answer_fleet
 from planner.planning.answering.search import solved
 from planner.planning.answering.several import FleetChoices
 from planner.planning.documents.document import fleet_document
@@ -76,12 +76,3 @@ def kept(study: Study, problem: Problem, run: Run) -> Kept:
         InputError: everything wrong with the problem that only its catalog and files show.
     """
     return Kept(study, problem, answer_fleet(study, problem, run.part(2)).best, run)
-
-
-def kept_plan(study: Study, problem: Problem, run: Run) -> Kept:
-    """The same with the answer that `planner plan` gives: of a day the simplest.
-
-    Raises:
-        InputError: everything wrong with the problem that only its catalog and files show.
-    """
-    return Kept(study, problem, answer_simplest(study, problem, run.part(2))[0].best, run)
