@@ -18,6 +18,8 @@ step that is surely felt and can be taken again."""
 _MOST_STEPS = 3
 """A written value is not raised further than by so many steps at once. Source: own judgment."""
 _COUNTS = ("max_batch", "tp", "token_budget", "pp", "adapters_max")
+_UNWRITTEN = "unquantized"
+"""What observations call a setting that no option writes."""
 _FORMAT = "fp8"
 """The next smaller format that engines compute in on present accelerators."""
 
@@ -63,10 +65,11 @@ def setting(
         name = ready[1] if ready else option
         return Setting(option, f"without {name}") if ready and on else _switch(name, on)
     if value is None:
-        return None
-    back = (
-        f"{option} {_shown(present)}" if present is not None else f"without {option}, or its value of before"
-    )
+        # What an option only switches cannot be more or less.
+        return _switch(option, direction != "lower") if option.startswith("--enable-") else None
+    back = f"{option} {_shown(present)}"
+    if present is None or present == _UNWRITTEN:
+        back = f"without {option}" + (", or its value of before" if present is None else "")
     return Setting(f"{option} {_shown(value)}", back)
 
 
@@ -105,7 +108,11 @@ def _without_values(words: list[str], values: Mapping[str, str]) -> Iterator[str
             yield word
 
 
-def _step(direction: Direction, value: float) -> int:
+def _step(direction: Direction, value: float) -> float:
+    """A count doubled or halved; of a share what it leaves, and no share below half, in hundredths."""
+    if 0 < value < 1:
+        lower = max(1 - _STEP * (1 - value), value / _STEP)
+        return round(1 - (1 - value) / _STEP if direction == "raise" else lower, 2)
     return int(value * _STEP) if direction == "raise" else max(1, int(value / _STEP))
 
 

@@ -90,7 +90,7 @@ def _proof(finding: Finding) -> Iterator[RenderableType]:
     others = [one for one in shown if one not in numeric]
     chosen = [*_once(numeric), *_once(others)][:_PROOFS]
     for one in chosen:
-        yield from _clipped("seen", _comparison(one), 1)
+        yield from _clipped("seen", _comparison(one), 2 if _is_text(one) else 1)
 
 
 def _once(evidence: Sequence[EvidenceSeen]) -> list[EvidenceSeen]:
@@ -98,7 +98,14 @@ def _once(evidence: Sequence[EvidenceSeen]) -> list[EvidenceSeen]:
     return list({one.metric: one for one in reversed(evidence)}.values())[::-1]
 
 
+def _is_text(one: EvidenceSeen) -> bool:
+    """Something that was said, which no comparison makes clearer."""
+    return METRICS[one.metric].kind == "name" and not METRICS[one.metric].names and one.op == "!="
+
+
 def _comparison(one: EvidenceSeen) -> str:
+    if _is_text(one):
+        return f"{one.metric} {words(one.value, '')}"
     unit = METRICS[one.metric].unit
     basis = "" if one.basis == "value" else f" ({one.basis})"
     op, right = OPERATORS.get(one.op, one.op), words(one.threshold, unit)
@@ -134,6 +141,11 @@ def _setting(diagnosis: Diagnosis, one: ActionAdvised) -> Iterator[RenderableTyp
         now = "" if one.from_value is None else f"   # now: {words(one.from_value, '')}"
         yield Unbroken(spelled(f"{'set':<{_LABEL}}{one.command}{now}"))
         yield from _clipped("undo", one.undo or "", 1)
+    elif diagnosis.engine in one.flags:
+        flag = one.flags[diagnosis.engine].split(", ")[-1]
+        turned = {"lower": ": a lower value", "raise": ": a higher value"}.get(one.direction, "")
+        yield Unbroken(spelled(f"{'set':<{_LABEL}}{flag}{turned}"))
+        yield from _clipped("undo", one.undo or _before(one), 1)
     elif diagnosis.engine is None and one.flags:
         texts = {**one.flags, **one.commands}
         named = [f"{_ENGINES.get(engine, engine)}: {text}" for engine, text in texts.items()]
@@ -141,11 +153,13 @@ def _setting(diagnosis: Diagnosis, one: ActionAdvised) -> Iterator[RenderableTyp
         yield from _clipped("", "; ".join(named[1:]), 1)
         yield from _clipped("undo", one.undo or f"{_before(one)}; --details has each engine", 1)
     else:
-        yield from _clipped("set", f"{one.knob}: {one.direction}; undo: its value of before", 1)
+        yield from _clipped("undo", _before(one), 1)
 
 
 def _before(one: ActionAdvised) -> str:
-    return "the value of before" if one.from_value is None else f"back to {words(one.from_value, '')}"
+    if one.from_value is None or isinstance(one.from_value, bool):
+        return "the value of before"
+    return f"back to {words(one.from_value, '')}"
 
 
 def _rest(diagnosis: Diagnosis) -> str:

@@ -49,6 +49,27 @@ def test_the_screen_names_proof_setting_undo_and_what_to_watch(capsys, seen):
     assert "itl_p50_s 90.0 ms, > 50.0 ms (slow)" in text
 
 
+@pytest.mark.parametrize(
+    ("engine", "option"),
+    [
+        ("vllm", "--max-num-seqs: a lower value"),
+        ("sglang", "--max-running-requests: a lower value"),
+        ("tensorrt-llm", "--max_batch_size: a lower value"),
+    ],
+)
+def test_the_screen_names_the_option_of_the_engine_where_its_value_is_unknown(capsys, seen, engine, option):
+    _, text = said(capsys, "--observed", seen(f"engine: {engine}\noom: at-load\n"))
+    assert f"set      {option}\n" in text
+    assert "max_batch:" not in text
+
+
+def test_no_screen_names_a_setting_by_our_word_for_it(capsys, seen):
+    for asked in ("retry_ratio: 0.5", "queue_depth: 9\nqueue_growth_per_s: 1", "xid_error: 79"):
+        _, text = said(capsys, "--observed", seen(f"engine: vllm\n{asked}\n"))
+        assert "; undo: its value of before" not in text
+        assert "undo " in text
+
+
 def test_partial_evidence_is_possible_and_says_what_would_decide(capsys, seen):
     path = seen(EAGER)
     _, text = said(capsys, "--observed", path)

@@ -63,3 +63,17 @@ def test_no_setting_goes_the_other_way_than_what_was_seen(direction, flags, seen
 
 def test_a_share_that_is_there_already_is_not_set():
     assert setting("memory_share", "raise", "--share 0.92", 0.95, None, {"--share": 0.95}) is None
+
+
+@pytest.mark.parametrize(
+    ("direction", "seen", "command"),
+    [("raise", 0.9, "--share 0.95"), ("lower", 0.95, "--share 0.9"), ("lower", 0.5, "--share 0.25")],
+)
+def test_a_share_stays_one(direction, seen, command):
+    found = setting("memory_share", direction, "--share", seen, None, {"--share": seen})
+    assert (found.command, found.undo) == (command, f"--share {seen}")
+
+
+def test_what_no_option_wrote_is_taken_back_without_it():
+    found = setting("weights_precision", "lower", "--quantization", "unquantized", None)
+    assert (found.command, found.undo) == ("--quantization fp8", "without --quantization")
