@@ -17,6 +17,9 @@ LogTake = Literal["mean", "max", "last", "growth", "events", "counter", "share",
 """mean, max, growth (its change per second): of a number over the window; last: a setting, the newest
 counts; events: lines per second, or what they number; counter: a number that only grows, per second; share:
 lines over those of ``over``; said: the line itself says it."""
+LogMark = Literal["", "weights", "ready", "error", "end", "stopped"]
+"""What a line tells about one run of an engine: its weights are loaded; it takes requests; a part of an error
+(its group ``error`` is what was said); it ends by itself; somebody stops it."""
 SHORTEST = 4
 """Characters of a literal: it is found by four of them."""
 TIME_GROUPS = frozenset({"year", "month", "day", "hour", "minute", "second", "fraction"})
@@ -76,6 +79,7 @@ class LogLine(Noun):
     """Such a line shows that requests are served."""
     start: bool = False
     """Such a line shows that the engine starts."""
+    marks: LogMark = ""
     idle: tuple[str, ...] = ()
     """Groups: where all of them are zero nothing ran, and the line says nothing."""
     version: str = ""

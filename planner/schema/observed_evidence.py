@@ -106,6 +106,11 @@ class ObservedEvidence(ObservedFirstToken):
     """Share of answers that ended at their length limit."""
     engine_restarts: Count | None = None
     """Starts of the engine after the first one in the logs that were read."""
+    engine_ended: Literal["no", "before-weights", "with-weights", "in-service"] | None = None
+    """Whether an engine ended by itself, and how far its run had come: no weights loaded yet, not ready yet,
+    or ready for requests."""
+    exit_error: str | None = None
+    """The first error that an engine named before it ended."""
 
     host_cpu_ratio: Ratio | None = None
     """Share of the host's or container's processor time in use."""

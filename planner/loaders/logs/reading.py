@@ -14,6 +14,7 @@ from planner import numbers
 from planner.loaders.logs import tracks
 from planner.loaders.logs.devices import read_device_text
 from planner.loaders.logs.formats import LogFormats
+from planner.loaders.logs.life import last_of
 from planner.loaders.logs.rotated import server_names
 from planner.loaders.logs.scan import Key, Scanned, lines_of, scan
 from planner.loaders.logs.tracks import Track
@@ -72,6 +73,7 @@ class _Reading:
         self._token_time()
         if self.scanned.restarts:
             self._keep("engine_restarts", sum(self.scanned.restarts.values()))
+        self._ended()
         self._about(found)
         kept = {name: self.values[name] for name in Observation.model_fields if name in self.values}
         readings = {
@@ -97,6 +99,14 @@ class _Reading:
             self._keep("itl_mean_s", running / written)
             text = "not logged: running requests over tokens a second, a mean that holds prefill too"
             self.notes.append(Note("derived", text, "itl_mean_s"))
+
+    def _ended(self) -> None:
+        """Whether a run of an engine ended by itself, and the error that it named."""
+        last = last_of(self.scanned.lives.values())
+        if last is not None:
+            self._keep("engine_ended", last[0])
+            if last[1]:
+                self._keep("exit_error", last[1])
 
     def _engine(self, found: Sequence[LogFormat]) -> None:
         """The engine whose lines of traffic there are; before the first request, whose lines there are."""

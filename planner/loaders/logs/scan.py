@@ -13,6 +13,7 @@ from planner.loaders.logs.anchors import Anchors, Found
 from planner.loaders.logs.clock import Clock
 from planner.loaders.logs.devices import MAX_CHARACTERS, is_device_text
 from planner.loaders.logs.formats import LogFormats
+from planner.loaders.logs.life import Life
 from planner.loaders.logs.stream import chunks
 from planner.loaders.logs.tracks import Track
 from planner.schema.log_format import LogField, LogFormat, LogLine
@@ -59,6 +60,8 @@ class Scanned:
     """Server -> time of its first line of traffic, and the formats that have such lines."""
     restarts: dict[str, int] = field(default_factory=dict)
     """Server -> starts of its engine after it had served."""
+    lives: dict[str, Life] = field(default_factory=dict)
+    """Server -> the last run of its engine."""
     device_texts: dict[str, str] = field(default_factory=dict)
     """File -> what a tool printed about accelerators; such files are no logs."""
 
@@ -151,6 +154,9 @@ class _Scanner:
         if kind.line.idle and not any(_number(match[group]) for group in kind.line.idle):
             return
         self.scanned.known += 1
+        error = match["error"] if "error" in match.re.groupindex else ""
+        of_engine = kind.format.engine is not None
+        self.scanned.lives.setdefault(server, Life()).passes(kind.line, spelled(error), of_engine=of_engine)
         if kind.line.traffic:
             first_s, formats = self.scanned.served.get(server, (math.inf, set()))
             at_s = first_s if time_s is None else min(first_s, time_s)

@@ -125,7 +125,7 @@ def test_every_kind_of_line_is_counted(formats):
 def test_every_line_without_a_field_serves_something(formats):
     for one in formats.formats:
         for name, line in one.lines.items():
-            assert line.fields, f"{one.id}/{name}"
+            assert line.fields or line.marks, f"{one.id}/{name}"
 
 
 def test_gzip_color_and_bad_bytes_change_nothing(formats, tmp_path):
