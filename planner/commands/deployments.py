@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from planner.commands.address import PORT
 from planner.commands.dns_names import dns_names
+from planner.commands.first_start import start_s
 from planner.commands.option_check import unknown_to
 from planner.commands.pool_facts import PoolFacts, pool_facts
 from planner.commands.registry import launch_of
@@ -98,6 +99,7 @@ def _deployment(
         server_gpus=facts.unit_gpus,
         replicas_by_hour=tuple(_replicas(facts)),
         hour=hour,
+        start_s=start_s(facts, launch.weights),
         max_queue=None if facts.guardrails is None else facts.guardrails.max_queue,
     )
 

@@ -78,6 +78,13 @@ def notes_of(item: Deployment) -> Iterator[str]:
     if item.launch.weights.note:
         yield item.launch.weights.note
     yield from item.launch.notes
+    longer_s = (item.start_s or 0.0) - (item.pool.cold_start_s or 0.0)
+    if longer_s > 0:
+        yield (
+            f"{item.name}: fetching the weights adds {numbers.seconds(longer_s)} to a start of "
+            f"{numbers.seconds(item.pool.cold_start_s or 0.0)}: probes wait for both; a filled cache on the "
+            "server's own drive saves it."
+        )
     if item.pool.role == "prefill" and item.pool.local_prefill_tokens:
         longest = numbers.count(item.pool.local_prefill_tokens, "token")
         yield (

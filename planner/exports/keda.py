@@ -104,7 +104,7 @@ def _clock(item: Deployment) -> Iterator[dict[str, Any]]:
     """A window for each run of hours with more than the fewest replicas."""
     hours = day_hours(item.replicas_by_hour)
     assert hours is not None, "refused before"
-    lead_min = math.ceil((item.pool.cold_start_s or 0.0) / _HOUR_MIN)
+    lead_min = math.ceil((item.start_s or 0.0) / _HOUR_MIN)
     weekly = hours.period == "week"
     for run in hours.runs:
         if run.replicas > item.least_replicas:

@@ -13,11 +13,20 @@ from planner.commands.dns_names import dns_names
 from planner.errors import CannotExpressError
 from planner.exports.case import ExportCase
 from planner.exports.engine_scripts import ROUTERS, hour_note, notes_of
-from planner.exports.pods import MODELS_CLAIM, TOKEN_SECRET, labels, needs_models, pod_template
+from planner.exports.pods import (
+    MODELS_CLAIM,
+    TOKEN_SECRET,
+    labels,
+    longest_start_s,
+    needs_models,
+    pod_template,
+)
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
 from planner.schema.launch import Deployment
 
+_BEFORE_START_S = 600
+"""For a node and the image, before a server starts: the deadline that Deployments have by default."""
 LONGEST_SET_NAME = 45
 """Of a LeaderWorkerSet: numbers and a hash follow in the names and labels of its pods."""
 
@@ -62,6 +71,8 @@ def _deployment(case: ExportCase, item: Deployment) -> dict[str, Any]:
         "metadata": _metadata(case, item),
         "spec": {
             "replicas": item.replicas,
+            "progressDeadlineSeconds": _BEFORE_START_S
+            + math.ceil(longest_start_s(case.platform.probes, item)),
             # Every GPU is taken: a new pod starts when an old one has ended.
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
             "selector": {"matchLabels": _selector(item)},

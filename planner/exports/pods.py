@@ -126,13 +126,17 @@ def _requests(item: Deployment) -> Iterator[tuple[str, Any]]:
 
 def _probes(probes: Probes, item: Deployment, port: int) -> dict[str, Any]:
     asked = {"httpGet": {"path": item.health_path, "port": port}, "periodSeconds": probes.period_s}
-    cold_s = item.pool.cold_start_s or probes.unknown_cold_start_s
-    starts = math.ceil(cold_s * float(probes.startup_factor) / probes.period_s)
+    starts = math.ceil(longest_start_s(probes, item) / probes.period_s)
     return {
         "startupProbe": asked | {"failureThreshold": max(starts, 1)},
         "readinessProbe": asked | {"failureThreshold": probes.failures},
         "livenessProbe": asked | {"failureThreshold": probes.failures_until_restart},
     }
+
+
+def longest_start_s(probes: Probes, item: Deployment) -> float:
+    """After which a server that does not answer is started again."""
+    return (item.start_s or probes.unknown_cold_start_s) * float(probes.startup_factor)
 
 
 def _grace_s(item: Deployment) -> int:

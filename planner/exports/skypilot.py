@@ -14,6 +14,7 @@ from typing import Any
 from planner.errors import CannotExpressError
 from planner.exports.case import ExportCase
 from planner.exports.engine_scripts import notes_of
+from planner.exports.pods import longest_start_s
 from planner.exports.script import commands
 from planner.loaders.write import documents_yaml
 from planner.schema.exported import Exported, ExportFile
@@ -109,11 +110,10 @@ def _spot(case: ExportCase, item: Deployment) -> bool:
 
 def _service(case: ExportCase, item: Deployment) -> dict[str, Any]:
     probes = case.skypilot.probes
-    cold_s = item.pool.cold_start_s or probes.unknown_cold_start_s
     service: dict[str, Any] = {
         "readiness_probe": {
             "path": item.health_path,
-            "initial_delay_seconds": math.ceil(cold_s * float(probes.startup_factor)),
+            "initial_delay_seconds": math.ceil(longest_start_s(probes, item)),
         }
     }
     if item.least_replicas == item.most_replicas:

@@ -116,7 +116,7 @@ def _during(hours: DayHours, first: int, end: int, replicas: int) -> str:
 
 def _replicas(item: Deployment) -> Watch:
     planned = replicas_planned(item)
-    starting_s = math.ceil(item.pool.cold_start_s or 0.0)
+    starting_s = math.ceil(item.start_s or 0.0)
     return Watch(
         item, "replicas_up", "Replicas", "short", promql.replicas_up(item.name), planned, low=planned,
         pending_s=max(starting_s, promql.WINDOW_S),

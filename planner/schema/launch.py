@@ -87,6 +87,8 @@ class Deployment:
     """One number for a plan without hours."""
     hour: int
     """The one that is exported, from 0."""
+    start_s: float | None = None
+    """From an empty server to the first token, with the weights where the export says that they come from."""
     max_queue: int | None = None
     """Depth at which the circuit breaker of one replica opens."""
 

@@ -47,9 +47,26 @@ def test_a_pool_is_a_deployment_with_its_service(made):
     assert engine["resources"]["limits"] == {"nvidia.com/gpu": 2}
     assert engine["resources"]["requests"]["memory"] == "67Gi", "71.2 GB while loading"
     assert {"name": "shared-memory", "mountPath": "/dev/shm"} in engine["volumeMounts"]
-    # Three times the cold start of 94 s, asked every 10 s.
-    assert engine["startupProbe"]["failureThreshold"] == 29
+    # Three times the cold start of 94 s and 71.2 GB from the hub at 0.75 GB/s, asked every 10 s.
+    assert engine["startupProbe"]["failureThreshold"] == 57
+    assert spec["progressDeadlineSeconds"] == 600 + 567
     assert engine["readinessProbe"]["httpGet"] == {"path": "/health", "port": 8000}
+
+
+@pytest.mark.parametrize(
+    ("named", "pool", "failures"),
+    [
+        ({"storage": "local-nvme"}, {}, 29),
+        ({}, {"cold_start_s": None}, 180),
+        ({"model": "qwen2.5-32b"}, {"model": "qwen2.5-32b", "weights": "nvfp4"}, 50),
+        ({"model": "qwen2.5-0.5b"}, {"model": "qwen2.5-0.5b", "weights": "fp8"}, 86),
+    ],
+    ids=["storage named", "start unknown", "from a claim", "made narrower while loading"],
+)
+def test_servers_may_take_as_long_as_the_way_of_their_weights(made, named, pool, failures):
+    deployment = by_kind(made("kubernetes", pool, workloads=[workload(**named)]))["Deployment"]
+    (engine,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert engine["startupProbe"]["failureThreshold"] == failures
 
 
 def test_replicas_over_several_servers_are_sets_with_a_leader(made):

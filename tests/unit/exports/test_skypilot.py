@@ -73,8 +73,8 @@ def test_a_pool_at_its_place(tasks):
         "image_id": task["resources"]["image_id"], "ports": 8000,
     }  # fmt: skip
     assert task["service"] == {
-        # Three times the cold start of 94 s.
-        "readiness_probe": {"path": "/health", "initial_delay_seconds": 282},
+        # Three times the cold start of 94 s and 284.8 GB from the hub at 0.75 GB/s.
+        "readiness_probe": {"path": "/health", "initial_delay_seconds": 1422},
         "replicas": 8,
     }
 
