@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from planner.loaders import histogram
 from planner.loaders.board import Board, Group
+from planner.loaders.over_replicas import over_replicas
 from planner.schema.exporter import Replicas, Rule, Take
 from planner.schema.readings import Note, NoteKind, Reading, Series
 
@@ -78,6 +79,8 @@ def _ratio(at: Taking) -> Taken:
     above, below = _sums(at, at.rule.of, get), _sums(at, at.rule.to, get, whole=True)
     if at.rule.replicas is None:
         above, below = {(): sum(above.values())}, {(): sum(below.values())}
+    else:
+        above, below = _alike(at, above, below)
     ratios = {group: above.get(group, 0.0) / below[group] for group in below if below[group] > 0}
     if not ratios:
         at.say("empty", "nothing was counted in the window")
@@ -85,6 +88,24 @@ def _ratio(at: Taking) -> Taken:
         _say_lifetime(at)
     left = {group: 1 - ratio for group, ratio in ratios.items()} if at.rule.complement else ratios
     return _over(at.rule.replicas or "mean", left)
+
+
+def _alike(
+    at: Taking, above: Mapping[Group, float], below: Mapping[Group, float]
+) -> tuple[dict[Group, float], dict[Group, float]]:
+    """Both sides by the labels that every series of them has and that name no kind of event: by replica."""
+    kinds = {label for wire in at.board.exporter.series.values() for label in wire.where}
+    names = [{name for name, _ in group} for group in (*above, *below)]
+    shared = set.intersection(*names) - kinds if names else set()
+
+    def added(values: Mapping[Group, float]) -> dict[Group, float]:
+        found: dict[Group, float] = {}
+        for group, number in values.items():
+            own = tuple(pair for pair in group if pair[0] in shared)
+            found[own] = found.get(own, 0.0) + number
+        return found
+
+    return added(above), added(below)
 
 
 def _quantile(at: Taking) -> Taken:
@@ -220,10 +241,8 @@ def _over(replicas: Replicas | None, values: Mapping[Group, float]) -> Reading |
     """One number of all replicas."""
     if not values:
         return None
-    total = math.fsum(values.values())
-    ends = {"sum": total, "max": max(values.values()), "min": min(values.values())}
-    number = ends.get(replicas or "mean", total / len(values))
-    return Reading.exactly(number)
+    number = over_replicas(replicas or "mean", list(values.values()))
+    return None if number is None else Reading.exactly(number)
 
 
 TAKES: Mapping[Take, Callable[[Taking], Taken]] = {

@@ -84,8 +84,10 @@ def _lines(diagnosis: Diagnosis, others: int = 2) -> Iterator[RenderableType]:
 
 
 def _proof(finding: Finding) -> Iterator[RenderableType]:
-    """The two comparisons that prove it: numbers first, and what stands against it never."""
-    shown = [one for one in finding.evidence if one.role != "against"]
+    """Two comparisons: what is seen, and what shows this cause; numbers first, nothing against it."""
+    symptom = [one for one in finding.evidence if one.role == "symptom"]
+    shows = [one for one in finding.evidence if one.role not in ("symptom", "against")]
+    shown = [*symptom[:1], *shows, *symptom[1:]]
     numeric = [one for one in shown if not isinstance(one.value, bool | str | tuple)]
     others = [one for one in shown if one not in numeric]
     chosen = [*_once(numeric), *_once(others)][:_PROOFS]

@@ -24,7 +24,8 @@ a gauge; ratio: sums of counters (or gauges) over others; quantile, mean: of a h
 histograms over the mean of another; idle: share of replicas whose gauge is zero; spread: the largest gauge
 over the mean of all; label: a label that states a setting; flag: whether any gauge, or increase of a counter,
 is above zero; ever: true where a counter is above zero; bits: the first bit of a gauge that is set."""
-Replicas = Literal["mean", "max", "min", "sum"]
+Replicas = Literal["mean", "max", "min", "sum", "p75"]
+"""p75: what three quarters of several replicas do not exceed; of one replica nothing."""
 WireName = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 
 _TYPES: Mapping[Take, tuple[SeriesType, ...]] = {

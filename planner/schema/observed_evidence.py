@@ -75,6 +75,12 @@ class ObservedEvidence(ObservedFirstToken):
     """Preemptions over requests that ended; 1 where there are more."""
     replica_imbalance_ratio: NotNegative | None = None
     """Running requests of the busiest replica over the mean of all; 1 is even."""
+    kv_usage_p75_ratio: Ratio | None = None
+    """Share of KV blocks in use that three quarters of the replicas do not exceed."""
+    queue_depth_p75: NotNegative | None = None
+    """Requests that wait, which three quarters of the replicas do not exceed."""
+    request_failure_p75_ratio: Ratio | None = None
+    """Share of requests that fail, which three quarters of the replicas do not exceed."""
     in_flight: NotNegative | None = None
     """Requests between router and replicas, all replicas together."""
     router_queue_depth: NotNegative | None = None

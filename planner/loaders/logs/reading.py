@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from planner.loaders.logs.life import last_of
 from planner.loaders.logs.rotated import server_names
 from planner.loaders.logs.scan import Key, Scanned, lines_of, scan
 from planner.loaders.logs.tracks import Track
-from planner.schema.exporter import Replicas
+from planner.loaders.over_replicas import over_replicas
 from planner.schema.log_format import LogField, LogFormat
 from planner.schema.observation import Observation
 from planner.schema.readings import Note, Reading, Readout
@@ -159,7 +159,9 @@ class _Reading:
                 self.notes.append(Note("mixed", f"replicas differ: {said}; the last is taken", asked.field))
             self._keep(asked.field, texts[-1])
         else:
-            self._keep(asked.field, _over(asked.replicas, by_replica))
+            one_number = over_replicas(asked.replicas, list(by_replica.values()))
+            if one_number is not None:
+                self._keep(asked.field, one_number)
 
     def _value(self, key: Key, track: Track, asked: LogField) -> Any:
         """Of one replica."""
@@ -232,13 +234,6 @@ def _trend(bins: list[tracks.Bin]) -> float | None:
     if slope is None:
         return None
     return slope if abs(slope) * (bins[-1].last[0] - bins[0].first[0]) >= 1.0 else 0.0
-
-
-def _over(replicas: Replicas, values: Mapping[str, float]) -> float:
-    """One number of all replicas."""
-    total = math.fsum(values.values())
-    ends = {"sum": total, "max": max(values.values()), "min": min(values.values())}
-    return ends.get(replicas, total / len(values))
 
 
 def _is_number(value: object) -> bool:
