@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner.app.predicted_steps import with_predictions
+from planner.app.predicted_steps import with_predictions, with_vendor
 from planner.diagnosis import findings
 from planner.diagnosis.checks import faults_of
 from planner.diagnosis.graph import build
@@ -67,12 +67,13 @@ def diagnose_readout(
         InputError: everything wrong with the rules of an overlay, or with the plan.
     """
     rulebook = checked_rulebook(overlays)
-    readout = with_predictions(with_limits(readout, slo_s or {}), overlays)
+    readout = with_vendor(with_predictions(with_limits(readout, slo_s or {}), overlays), overlays)
     if plan is None:
         return _walked(rulebook, readout)
     from planner.app.against_plan import against, limits_s
 
     at = plan.deployment(known_from(readout))
+    readout = with_vendor(readout, overlays, at.pools[0].gpu)
     stated = limits_s(at) | _limits(readout)
     return against(_walked(rulebook, with_limits(readout, stated)), plan, at)
 

@@ -41,6 +41,26 @@ def with_predictions(readout: Readout, overlays: tuple[Path, ...] = ()) -> Reado
     )
 
 
+def with_vendor(readout: Readout, overlays: tuple[Path, ...] = (), gpu: str | None = None) -> Readout:
+    """A readout with the vendor of the accelerator, where only its name is known.
+
+    Args:
+        readout: what was observed.
+        overlays: catalog folders of the user.
+        gpu: the accelerator that a plan runs on, where none was observed.
+    """
+    seen = readout.observation
+    name = seen.gpu_model or gpu
+    if seen.gpu_vendor is not None or name is None:
+        return readout
+    from planner.loaders.catalog import load_catalog
+
+    found = load_catalog(overlays).accelerator(name)
+    if found is None:
+        return readout
+    return replace(readout, observation=seen.model_copy(update={"gpu_vendor": found.vendor}))
+
+
 def _predicted(seen: Observation, overlays: tuple[Path, ...]) -> dict[str, float]:
     from planner.app.estimate import estimate
     from planner.loaders.catalog import load_catalog

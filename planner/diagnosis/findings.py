@@ -10,7 +10,7 @@ import networkx as nx
 from planner.diagnosis.graph import steps
 from planner.diagnosis.need import needed
 from planner.diagnosis.rank import ranked, strength
-from planner.diagnosis.settings import setting
+from planner.diagnosis.settings import Setting, setting
 from planner.diagnosis.truth import Ground, grounds, judge
 from planner.diagnosis.walk import Branch, Walk, walk
 from planner.schema.debugger import Action, DebuggerRule, Rulebook, Target
@@ -199,7 +199,7 @@ def _actions(rule: DebuggerRule, rulebook: Rulebook, known: Known) -> Iterator[A
             )
             is not None
         }
-        as_set = written.get(str(known.get("engine")))
+        as_set = written.get(str(known.get("engine"))) or _typed_on_host(action, known)
         yield ActionAdvised.model_validate(
             {
                 "id": action.action,
@@ -217,6 +217,16 @@ def _actions(rule: DebuggerRule, rulebook: Rulebook, known: Known) -> Iterator[A
                 "undo": as_set.undo if as_set else None,
             }
         )
+
+
+def _typed_on_host(action: Action, known: Known) -> Setting | None:
+    """The command of the vendor; of all, each with its vendor, where it is unknown."""
+    if not action.devices:
+        return None
+    named = "; ".join(f"{vendor}: {command}" for vendor, command in action.devices.items())
+    vendor = known.get("gpu_vendor")
+    command = named if vendor is None else next((c for v, c in action.devices.items() if v == vendor), None)
+    return None if command is None else Setting(command, "its value of before")
 
 
 def _options_seen(rulebook: Rulebook, known: Known, engine: str) -> dict[str, float]:

@@ -47,6 +47,9 @@ def read_out(exporters: Sequence[Exporter], series: Iterable[Series], notes: Ite
     engines = {board.exporter.engine for board in present} - {None}
     if len(engines) == 1 and read.values:
         read.values["engine"] = engines.pop()
+    vendors = {board.exporter.vendor for board in present} - {None}
+    if len(vendors) == 1 and read.values:
+        read.values["gpu_vendor"] = vendors.pop()
     models = sorted(
         {one.labels[_MODEL] for board in present for one in board.all() if one.labels.get(_MODEL)}
     )

@@ -6,6 +6,7 @@ from typing import Literal
 
 from planner.schema.base import Bytes, BytesPerSecond, Flops, Noun, Seconds, Watts
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
+from planner.schema.vendor import Vendor
 
 
 class AcceleratorMemory(Noun):
@@ -99,7 +100,7 @@ class Accelerator(CatalogEntry):
     """A GPU or other accelerator."""
 
     kind: Literal["accelerator"] = "accelerator"
-    vendor: Literal["NVIDIA", "AMD", "Intel", "Google", "AWS"]
+    vendor: Vendor
     architecture: str
     """Family of matrix units, such as hopper: one that the calibration knows."""
     form_factor: str = ""

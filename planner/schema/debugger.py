@@ -12,6 +12,7 @@ from planner.errors import nearest
 from planner.schema.base import Noun
 from planner.schema.conditions import Condition, Reference, Threshold, declared, refused
 from planner.schema.debugger_words import COSTS, Cost, Direction, Knob, Layer, Severity, Strength
+from planner.schema.vendor import Vendor
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, Field(min_length=1)]
@@ -60,6 +61,8 @@ class Action(Noun):
     """The value to set, where there is one."""
     flags: dict[str, str] = {}
     """Engine id -> the option as it is written, where it is more than the name of the knob's."""
+    devices: dict[Vendor, str] = {}
+    """Vendor of the accelerators -> what is typed on their host, whatever the engine."""
     expect: Text
     """What should be seen afterwards."""
     cost: Cost

@@ -12,10 +12,9 @@ from planner.errors import nearest
 from planner.schema.base import Exact, Noun, refused
 from planner.schema.catalog_entry import CatalogEntry, Positive, Source
 from planner.schema.observation import Observation
+from planner.schema.vendor import Vendor
 
 _FIELDS = tuple(name for name in Observation.model_fields if name != "slo")
-
-Vendor = Literal["NVIDIA", "AMD", "Intel", "Google", "AWS"]
 
 
 class EngineOption(Noun):

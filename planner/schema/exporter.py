@@ -13,6 +13,7 @@ from planner.errors import nearest
 from planner.schema.base import Noun
 from planner.schema.catalog_entry import CatalogEntry, Source
 from planner.schema.observation import Observation
+from planner.schema.vendor import Vendor
 
 SeriesType = Literal["gauge", "counter", "histogram", "info"]
 Take = Literal[
@@ -148,6 +149,8 @@ class Exporter(CatalogEntry):
     """Under which other programs pass the same names on."""
     engine: str | None = None
     """Id of the engine that exports; null: something else."""
+    vendor: Vendor | None = None
+    """Whose accelerators it reports; null: those of any, or none."""
     beside: bool = False
     """It says something only beside an engine, a router or a device: alone it may belong to any program."""
     everywhere: bool = False

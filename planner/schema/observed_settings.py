@@ -6,6 +6,7 @@ from typing import Literal
 
 from planner.schema.base import Noun
 from planner.schema.observed_bounds import Count, NotNegative, Positive, Ratio
+from planner.schema.vendor import Vendor
 
 
 class ObservedSettings(Noun):
@@ -81,3 +82,5 @@ class ObservedSettings(Noun):
     """Accelerators of the server that was looked at."""
     gpu_model: str | None = None
     """As the driver names the accelerator."""
+    gpu_vendor: Vendor | None = None
+    """Who makes the accelerators."""

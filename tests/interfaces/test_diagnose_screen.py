@@ -63,6 +63,23 @@ def test_the_screen_names_the_option_of_the_engine_where_its_value_is_unknown(ca
     assert "max_batch:" not in text
 
 
+@pytest.mark.parametrize(
+    ("known", "named", "unnamed"),
+    [
+        ("gpu_model: mi300x", "rocm-smi", "nvidia-smi"),
+        ("gpu_vendor: AMD", "rocm-smi", "nvidia-smi"),
+        ("gpu_model: h100-sxm", "nvidia-smi", "rocm-smi"),
+        ("gpus: 8", "NVIDIA: nvidia-smi", "xpu-smi"),
+        ("gpus: 8", "AMD: rocm-smi", "xpu-smi"),
+        ("gpu_vendor: Intel", "Look at power limit", "-smi"),
+    ],
+)
+def test_commands_for_devices_are_those_of_their_vendor(capsys, seen, known, named, unnamed):
+    _, text = said(capsys, "--observed", seen(f"throttle_reason: thermal\nengine: vllm\n{known}\n"))
+    assert named in text
+    assert unnamed not in text
+
+
 def test_no_screen_names_a_setting_by_our_word_for_it(capsys, seen):
     for asked in ("retry_ratio: 0.5", "queue_depth: 9\nqueue_growth_per_s: 1", "xid_error: 79"):
         _, text = said(capsys, "--observed", seen(f"engine: vllm\n{asked}\n"))

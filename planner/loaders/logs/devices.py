@@ -60,6 +60,7 @@ def _query(text: str) -> Iterator[tuple[str, Any]]:
     server, gpus = _trees(text)
     yield "driver_version", _version(server.get(("driver version",)))
     yield "cuda_version", _version(server.get(("cuda version",)))
+    yield "gpu_vendor", "NVIDIA"
     yield "gpus", len(gpus) or None
     yield "gpu_model", next((gpu[("product name",)] for gpu in gpus if ("product name",) in gpu), None)
     busy = [_share(gpu.get(("utilization", "gpu")), 100) for gpu in gpus]
@@ -149,6 +150,7 @@ def _table(text: str) -> Iterator[tuple[str, Any]]:
     if head is not None:
         yield "driver_version", _version(head[1])
         yield "cuda_version", _version(head[2])
+    yield "gpu_vendor", "NVIDIA"
     rows = [[float(part) for part in row] for row in _TABLE_ROW.findall(text)]
     yield "gpus", len(rows) or None
     yield "gpu_power_ratio", _over(max, (min(1.0, row[0] / row[1]) for row in rows if row[1]))
@@ -194,6 +196,7 @@ def _rocm(text: str) -> Iterator[tuple[str, Any]]:
     if not gpus:
         used, busy = [float(row[2]) / 100 for row in rows], [float(row[3]) / 100 for row in rows]
         heat = [float(row[0]) for row in rows]
+    yield "gpu_vendor", "AMD"
     yield "gpus", len(gpus) or len(rows) or None
     yield "gpu_model", next((gpu["card series"] for gpu in gpus if "card series" in gpu), None)
     yield "gpu_utilization_ratio", _over(_mean, busy)

@@ -315,9 +315,9 @@ def test_dcgm_beside_an_engine(read):
 
 def test_blanks_of_dcgm_are_no_numbers(read):
     readout = read(dcgm("0", BLANK, 0.5, BLANK, 8_000, DEV_GPU_UTIL=140737488355328))
-    assert seen(readout) == {"memory_bandwidth_ratio": 0.5}
+    assert seen(readout) == {"memory_bandwidth_ratio": 0.5, "gpu_vendor": "NVIDIA"}
     nan = read(dcgm("0", float("nan"), 0.5, 1, float("inf")))
-    assert seen(nan) == {"memory_bandwidth_ratio": 0.5}
+    assert seen(nan) == {"memory_bandwidth_ratio": 0.5, "gpu_vendor": "NVIDIA"}
 
 
 def test_the_front_end_is_nearest_to_the_user(read):

@@ -17,7 +17,7 @@ SAMPLES = Path(__file__).parents[2] / "data" / "devices"
         (
             "nvidia-smi-q.txt",
             {
-                "driver_version": 535.54, "cuda_version": 12.2, "gpus": 2,
+                "gpu_vendor": "NVIDIA", "driver_version": 535.54, "cuda_version": 12.2, "gpus": 2,
                 "gpu_model": "NVIDIA H100 80GB HBM3",
                 "gpu_utilization_ratio": 0.6, "gpu_load_spread_ratio": 1.5,
                 "gpu_memory_used_ratio": 40779 / 81559, "gpu_clock_ratio": 0.5, "gpu_power_ratio": 0.9,
@@ -28,6 +28,7 @@ SAMPLES = Path(__file__).parents[2] / "data" / "devices"
         (
             "nvidia-smi.txt",
             {
+                "gpu_vendor": "NVIDIA",
                 "driver_version": 550.54, "cuda_version": 12.4, "gpus": 2, "gpu_power_ratio": 0.5,
                 "gpu_memory_used_ratio": 0.5, "gpu_utilization_ratio": 0.4, "gpu_load_spread_ratio": 1.5,
             },
@@ -37,6 +38,7 @@ SAMPLES = Path(__file__).parents[2] / "data" / "devices"
         (
             "rocm-smi-a.txt",
             {
+                "gpu_vendor": "AMD",
                 "gpus": 2, "gpu_model": "AMD Instinct MI300X", "gpu_utilization_ratio": 0.6,
                 "gpu_load_spread_ratio": 1.5, "gpu_memory_used_ratio": 0.8, "gpu_temperature_c": 71,
             },
@@ -44,6 +46,7 @@ SAMPLES = Path(__file__).parents[2] / "data" / "devices"
         (
             "rocm-smi.txt",
             {
+                "gpu_vendor": "AMD",
                 "gpus": 2, "gpu_utilization_ratio": 0.6, "gpu_load_spread_ratio": 1.5,
                 "gpu_memory_used_ratio": 0.8, "gpu_temperature_c": 71, "gpu_power_ratio": 0.8,
             },
