@@ -93,3 +93,36 @@ def test_what_is_no_log_says_what_was_found(capsys, tmp_path):
     assert shown.out == ""
     assert "2 lines" in shown.err
     assert 'begins "once upon a time"' in shown.err
+
+
+GRAPHS = (
+    "[2025-11-20 08:00:01] server_args=ServerArgs(model_path='x', tp_size=1, disable_cuda_graph={}, "
+    "cuda_graph_max_bs=8, disable_radix_cache=False)\n"
+    "[2025-11-20 08:10:00 TP0] Decode batch, #running-req: 60, #token: 81234, token usage: 0.30, cuda graph: "
+    "False, gen throughput (token/s): 600.0, #queue-req: 0,\n"
+)
+PEERS = (
+    "(EngineCore_DP0 pid=2) INFO 11-20 08:00:15 [core.py:75] x with config: model='x', "
+    "tensor_parallel_size=4, pipeline_parallel_size=1\n"
+    "(Worker_TP0 pid=3) WARNING 11-20 08:00:31 [custom_all_reduce.py:154] Custom allreduce is disabled "
+    "because your platform lacks GPU P2P capability or P2P test failed.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (GRAPHS.format("False"), "batch-beyond-captured-graphs"),
+        (GRAPHS.format("True"), "cuda-graphs-off"),
+        (PEERS + STATS.format(0, 0).replace("99.0%", "18.0%"), "peer-access-off"),
+        ("WARNING Using default MoE config. Performance might be sub-optimal!\n", "kernels-fall-back"),
+    ],
+)
+def test_what_engines_say_of_their_steps_is_judged(capsys, tmp_path, text, first):
+    path = tmp_path / "engine.log"
+    path.write_text(text)
+    assert run(["diagnose", "--logs", str(path), "--json"]) == 0
+    found = said(capsys)["findings"][0]
+    assert found["rule"] == first
+    if first == "kernels-fall-back":
+        assert found["actions"][0]["id"] == "tune-experts"

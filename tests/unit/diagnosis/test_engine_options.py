@@ -11,7 +11,9 @@ from planner.loaders.yaml_source import read_document
 ROOT = Path(__file__).parents[3]
 BOOK = checked_rulebook()
 ENGINES = ("vllm", "sglang", "tensorrt-llm")
-OTHER_PROGRAMS = re.compile(r"(nvidia-smi|kubectl|numactl|vllm bench|sglang\.bench|the container)")
+OTHER_PROGRAMS = re.compile(
+    r"(nvidia-smi|kubectl|numactl|vllm bench|sglang\.bench|python benchmarks?/|the container)"
+)
 
 
 def options(engine):

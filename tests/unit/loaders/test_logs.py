@@ -83,7 +83,7 @@ def stats(minute=0, second=0, engine=0, running=8, waiting=0):
                 "engine": "sglang", "tp": 2, "batch_mean": 25, "queue_depth": 3, "kv_usage_ratio": 0.85,
                 "preemptions_per_s": 0.15, "max_batch": 2048, "max_batched_tokens": 8192,
                 "kv_cache_tokens": 500000, "speculative": True, "accepted_tokens_per_step": 2.5,
-                "cuda_graphs": False, "cuda_graph_max_batch": 160, "scheduler_policy": "fcfs",
+                "cuda_graphs": True, "cuda_graph_max_batch": 160, "scheduler_policy": "fcfs",
                 "grammar_backend": "xgrammar", "output_tokens_per_s": 1117,
             },
         ),
