@@ -16,6 +16,7 @@ from planner.schema.launch import WeightsSource
 from planner.schema.plan import Guardrails, Plan
 from planner.schema.pool import Pool
 from planner.schema.problem import Problem
+from planner.schema.speculation import DraftsTaken
 from planner.schema.workload import Workload
 
 _FIRST_BF16 = (8, 0)
@@ -62,9 +63,26 @@ class PoolFacts:
         return pool_weights(self.model, self.asked_model, self.pool.weights, self.accelerator, self.catalog)
 
     @property
+    def speculation(self) -> DraftsTaken | None:
+        """Drafts that a server is told of: its own; of a prefill pool those of the decode pools behind it.
+
+        A model or head that writes drafts has layers in the KV cache, which both sides of a transfer must
+        have. Source: vLLM, compatibility of NIXL handshakes; SGLang, disaggregation: draft KV caches.
+        """
+        own = self.pool.speculation
+        if own is not None or self.pool.role != "prefill":
+            return own
+        decode = (
+            pool.speculation
+            for pool in self.plan.pools
+            if (pool.workload, pool.role) == (self.pool.workload, "decode")
+        )
+        return next((one for one in decode if one is not None and one.kind != "ngram"), None)
+
+    @property
     def draft(self) -> WeightsSource | None:
         """What writes the drafts; None without a model or head of its own."""
-        taken = self.pool.speculation
+        taken = self.speculation
         if taken is None or taken.kind == "ngram":
             return None
         return draft_weights(taken, self.served_name, self.accelerator, self.catalog)

@@ -78,7 +78,7 @@ def _formats(facts: PoolFacts) -> Iterator[Argument]:
 def _extras(facts: PoolFacts) -> Iterator[Argument]:
     pool = facts.pool
     yield "--enable-metrics"
-    if pool.speculation is not None:
+    if facts.speculation is not None:
         yield from _drafts(facts)
     if pool.role != "serve":
         yield from ("--disaggregation-mode", pool.role)
@@ -108,7 +108,7 @@ def _transfer(facts: PoolFacts) -> str:
 
 
 def _drafts(facts: PoolFacts) -> Iterator[Argument]:
-    taken, draft = facts.pool.speculation, facts.draft
+    taken, draft = facts.speculation, facts.draft
     assert taken is not None, "asked for pools with drafts only"
     yield from ("--speculative-algorithm", _ALGORITHMS[taken.kind])
     if draft is not None:

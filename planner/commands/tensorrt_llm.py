@@ -77,7 +77,7 @@ def _config(facts: PoolFacts) -> dict[str, Any]:
         "kv_cache_config": cache,
         "return_perf_metrics": True,
     }
-    if pool.speculation is not None:
+    if facts.speculation is not None:
         config["speculative_config"] = _drafts(facts)
     lora = facts.workload.lora
     if lora is not None:
@@ -95,7 +95,7 @@ def _config(facts: PoolFacts) -> dict[str, Any]:
 
 
 def _drafts(facts: PoolFacts) -> dict[str, Any]:
-    taken, draft = facts.pool.speculation, facts.draft
+    taken, draft = facts.speculation, facts.draft
     assert taken is not None, "asked for pools with drafts only"
     config: dict[str, Any] = {"decoding_type": _DRAFTS[taken.kind], "max_draft_len": taken.tokens}
     if draft is not None:

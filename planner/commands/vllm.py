@@ -90,7 +90,7 @@ def _extras(facts: PoolFacts) -> Iterator[Argument]:
     pool = facts.pool
     if facts.reuses_prefixes:
         yield "--enable-prefix-caching"
-    if pool.speculation is not None:
+    if facts.speculation is not None:
         yield from ("--speculative-config", json_argument(_drafts(facts)))
     if pool.role != "serve":
         connector = "NixlPushConnector" if facts.staged_prefill else "NixlConnector"
@@ -112,7 +112,7 @@ def _rank(rank: int) -> int:
 
 
 def _drafts(facts: PoolFacts) -> dict[str, Any]:
-    taken, draft = facts.pool.speculation, facts.draft
+    taken, draft = facts.speculation, facts.draft
     assert taken is not None, "asked for pools with drafts only"
     config: dict[str, Any] = {"method": _METHODS[taken.kind], "num_speculative_tokens": taken.tokens}
     if draft is not None:

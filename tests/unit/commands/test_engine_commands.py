@@ -125,6 +125,24 @@ def test_drafts(launch):
     assert found.config["speculative_config"]["decoding_type"] == "Eagle3"
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+@pytest.mark.parametrize(("kind", "shared"), [("eagle", True), ("ngram", False)])
+def test_prefill_has_the_layers_of_the_drafts_that_decode_writes(launch, engine, kind, shared):
+    drafts = {"kind": kind, "tokens": 3, "acceptance": 0.7, "tokens_per_step": 2.5}
+    pools = [{"role": "prefill"}, {"role": "decode", "speculation": drafts}]
+    prefill, decode = (
+        launch(*[pool | {"engine": engine, "weights": "bf16"} for pool in pools], place=place)
+        for place in (0, 1)
+    )
+
+    def told(launched):
+        found = {name: value for name, value in taken(launched.argv).items() if "speculative" in name}
+        return found or launched.config.get("speculative_config")
+
+    assert told(decode)
+    assert told(prefill) == (told(decode) if shared else None)
+
+
 def test_adapters_prefixes_and_blocks(launch):
     asked = workload(
         lora={"adapters": 20, "active": 4, "rank": 12}, prefix_cache_hit="40 %", kv_block_tokens=32
