@@ -124,7 +124,10 @@ def _drafts(facts: PoolFacts) -> dict[str, Any]:
 
 def _notes(facts: PoolFacts) -> Iterator[str]:
     if facts.workload.lora is not None:
-        yield "Name your adapters with --lora-modules NAME=PATH, or load them while it runs."
+        yield (
+            "Name your adapters with --lora-modules NAME=PATH, or load them while it runs "
+            "(VLLM_ALLOW_RUNTIME_LORA_UPDATING=True)."
+        )
     if facts.pool.reuse is not None and facts.pool.reuse.tier == "nvme":
         yield (
             "The plan keeps KV on drives: --kv-offloading-size is host memory; an external store (LMCache) "

@@ -24,6 +24,8 @@ from planner.schema.launch import Argument, Deployment
 
 _VENDORS = ("NVIDIA", "AMD")
 """Of accelerators that Docker gives out."""
+_CACHE = "weights:/root/.cache/huggingface"
+"""What one container has fetched the others of the server have too, and those that follow it."""
 _SHARED_MEMORY = "host"
 """The processes of a server talk through the shared memory of the host: that of a container is 64 MB."""
 
@@ -59,7 +61,9 @@ def compose(case: ExportCase) -> Exported:
     files, steps = [], []
     for content, count in counts.items():
         name = f"{names[ids[content]]}.yaml"
-        document = {"name": names[ids[content]], "services": dict(_services(first[content]))}
+        document: dict[str, Any] = {"name": names[ids[content]], "services": dict(_services(first[content]))}
+        if any(_CACHE in one.get("volumes", ()) for one in document["services"].values()):
+            document["volumes"] = {_CACHE.partition(":")[0]: {}}
         files.append(ExportFile(name, documents_yaml([document]).encode()))
         gpu, place, size = content[0]
         where = f"{gpu}, {place}" if place else gpu
@@ -148,6 +152,8 @@ def _word(item: Deployment, argument: Argument) -> str:
 def _volumes(item: Deployment) -> Iterator[str]:
     if item.launch.config_name:
         yield f"./{item.launch.config_name}:{CONFIG_FOLDER}/{item.launch.config_name}:ro"
+    if not item.launch.weights.folder:
+        yield _CACHE
     if needs_models(item):
         yield f"{MODELS_FOLDER}:{MODELS_FOLDER}:ro"
 

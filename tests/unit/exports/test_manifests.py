@@ -207,6 +207,14 @@ def test_compose_fills_servers_with_whole_replicas(made, make_plan, tmp_path):
         assert ids == [str(number) for number in range(len(ids))]
         ports = [service["ports"][0] for service in services]
         assert len(set(ports)) == len(ports)
+        kept = {service["volumes"][0] for service in services}
+        assert kept == {"weights:/root/.cache/huggingface"}, "fetched once for all replicas of a server"
+        assert yaml.safe_load(item.content)["volumes"] == {"weights": {}}
+    own, *_ = made(
+        "compose", {"weights": "nvfp4", "model": "qwen2.5-32b"}, workloads=[workload(model="qwen2.5-32b")]
+    )
+    assert all(service["volumes"] == ["/models:/models:ro"] for service in own["services"].values())
+    assert "volumes" not in own
     with pytest.raises(CannotExpressError, match="hand KV caches over"):
         made("compose", {"role": "prefill"}, {"role": "decode"})
 
