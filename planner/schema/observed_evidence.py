@@ -115,6 +115,8 @@ class ObservedEvidence(ObservedFirstToken):
     engine_ended: Literal["no", "before-weights", "with-weights", "in-service"] | None = None
     """Whether an engine ended by itself, and how far its run had come: no weights loaded yet, not ready yet,
     or ready for requests."""
+    start_stopped: bool | None = None
+    """A startup probe gave up on a start that was not ready yet."""
     exit_error: str | None = None
     """The first error that an engine named before it ended."""
 

@@ -29,6 +29,10 @@ SGLANG = """[2025-11-20 08:00:01] server_args=ServerArgs(model_path='x', tp_size
 RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
 [2025-11-20 08:01:13] Received sigquit from a child process. It usually means the child failed.
 """
+EVENTS = """Events:
+  Warning  Unhealthy  40s  kubelet  Startup probe failed: Get "http://10.0.0.4:8000/health": refused
+  Normal   Killing    10s  kubelet  Container engine failed startup probe, will be restarted
+"""
 TRTLLM = """[11/20/2025-08:00:31] [TRT-LLM] [E] Failed to initialize executor on rank 0: CUDA out of memory.
 Traceback (most recent call last):
   File "/usr/local/bin/trtllm-serve", line 8, in <module>
@@ -53,6 +57,7 @@ def found(capsys, tmp_path, text, *words):
         (START + READY + SERVED + GATED, "engine-dies-in-service"),
         (SGLANG, "memory-short-from-the-start"),
         (TRTLLM, "weights-exceed-memory"),
+        (EVENTS, "probe-ends-starts"),
     ],
 )
 def test_an_engine_that_ended_is_down(capsys, tmp_path, text, first):
