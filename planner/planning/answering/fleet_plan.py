@@ -40,6 +40,7 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.fleet_answers import Today
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
+from planner.solver.promising import promising
 
 _NONE = Fraction(0)
 _OPTIMUM_PART = 4 / 3
@@ -200,10 +201,14 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
     def ask(question: FleetProblem) -> FleetChoice:
         return with_preferred(question, solved(question, run, part=part))
 
+    def again(question: FleetProblem, near: FleetChoice) -> FleetChoice:
+        # The bound of the first answer holds, and few layouts are settled far better than all.
+        return with_preferred(question, solved(promising(question, near), run, "value", part=part))
+
     choice = None
     if case.classes:
         case, choice = settled(case, ask)
-    case, choice = settled_sizes(case, ask, choice)
+    case, choice = settled_sizes(case, ask, choice, again)
     return case, with_smaller_replicas(case, choice)
 
 

@@ -15,7 +15,7 @@ from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
 from planner.planning.formulation.fleet_case import FleetCase
-from planner.schema.choice import Option
+from planner.schema.choice import Option, Status
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
 from planner.solver.blocking_limits import gap
 from planner.solver.rebuy import with_replicas
@@ -30,12 +30,14 @@ _ROUNDING = 1 - Fraction(1, MICRO)
 """Rates are rounded down to a millionth."""
 _NONE = Fraction(0)
 Solve = Callable[[FleetProblem], FleetChoice]
+Again = Callable[[FleetProblem, FleetChoice], FleetChoice]
+"""A question, and a plan near it to begin from."""
 Hour = tuple[str, str, int]
 """Workload, role, period."""
 
 
 def settled_sizes(
-    case: FleetCase, solve: Solve, choice: FleetChoice | None = None
+    case: FleetCase, solve: Solve, choice: FleetChoice | None = None, again: Again | None = None
 ) -> tuple[FleetCase, FleetChoice]:
     """The answer in which every pool carries its demand at the number of replicas that it really has.
 
@@ -45,32 +47,57 @@ def settled_sizes(
     that it lacks instead: asked again from nothing, it would be another plan, and no better. Where time
     ends a round, or nothing carries that, the plan before stands and says what it lacks.
 
+    Rates at the real sizes are never higher, so what bounds the first answer bounds all of them; that an
+    answer is the best of a question with more demand proves nothing of it.
+
     Args:
         case: what is asked.
         solve: answers a question.
         choice: the answer to its question, where it is known.
+        again: answers a question near one whose answer was not proved; default: ``solve``.
     """
     choice = solve(case.question) if choice is None else choice
-    bound = choice.value if choice.status == "optimal" else choice.lower_bound
+    bound, proved = choice.lower_bound, choice.status == "optimal"
     factors: dict[Hour, Fraction] = {}
+    grown: tuple[FleetCase, FleetChoice] | None = None
     for _ in range(_ROUNDS):
         more = too_small(case, choice)
         if more and (filled := _with_idle_gpus(case, choice, more)) is not None:
-            return case, filled
+            return case, _bounded(filled, bound)
         if not more:
             break
-        if choice.status != "optimal" and (grown := _with_more_replicas(case, choice)) is not None:
-            return case, grown
+        grown = _cheaper(grown, case, _with_more_replicas(case, choice))
+        if grown is not None and not proved:
+            return grown[0], _bounded(grown[1], bound)
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
-        again = solve(settled)
-        if not again.periods:
+        found = solve(settled) if proved or again is None else again(settled, choice)
+        if not found.periods:
             break
-        case, choice = replace(case, settled=settled), again
+        case, choice = replace(case, settled=settled), found
     left = too_small(case, choice)
+    if grown is not None and (left or (grown[1].value or _NONE) < (choice.value or _NONE)):
+        return grown[0], _bounded(grown[1], bound)
     if not left:
-        return case, choice
+        return case, _bounded(choice, bound)
     return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
+
+
+def _cheaper(
+    known: tuple[FleetCase, FleetChoice] | None, case: FleetCase, found: FleetChoice | None
+) -> tuple[FleetCase, FleetChoice] | None:
+    """The better of two plans that carry every hour."""
+    if found is None or (known is not None and (known[1].value or _NONE) <= (found.value or _NONE)):
+        return known
+    return case, found
+
+
+def _bounded(choice: FleetChoice, bound: Fraction | None) -> FleetChoice:
+    """The plan with what is proved of it: it is the best where it reaches the bound."""
+    if choice.value is None or choice.lower_bound == bound:
+        return choice
+    status: Status = "optimal" if choice.value == bound else "feasible"
+    return replace(choice, status=status, lower_bound=bound, gap=gap(choice.value, bound))
 
 
 def _step_by_step(
@@ -88,9 +115,7 @@ def _step_by_step(
         slow = _slow_options(case, choice)
         if not slow:
             left = too_small(case, choice)
-            if factors and choice.value is not None:
-                known = gap(choice.value, bound)
-                choice = replace(choice, status="feasible", lower_bound=bound, gap=known)
+            choice = _bounded(choice, bound)
             return (replace(case, warnings=(*case.warnings, *_lines(left))) if left else case), choice
         before = {name: factors.get(name, Fraction(1)) for name in slow}
         factors |= {name: max(before[name], min(slow[name], before[name] * _STEP)) for name in slow}
