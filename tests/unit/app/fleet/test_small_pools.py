@@ -118,3 +118,52 @@ def test_a_layout_that_is_too_slow_counts_as_a_little_slower_each_time(monkeypat
 def test_where_no_other_layout_carries_it_there_is_no_plan(monkeypatch):
     slower_twice(monkeypatch)
     assert small_pools._step_by_step(one_option(), lambda _: cost(None, "infeasible"), day(10), None) is None
+
+
+def rounds(monkeypatch, *lacking, grown=None):
+    """What falls short in each round, and what the plan costs with the replicas that it lacks."""
+    short = list(lacking)
+    monkeypatch.setattr(small_pools, "too_small", lambda case, found: short.pop(0) if short else {})
+    monkeypatch.setattr(small_pools, "_with_idle_gpus", lambda case, found, more: None)
+    monkeypatch.setattr(small_pools, "_with_more_replicas", lambda case, found: grown)
+
+
+def with_bound(value, bound, status="optimal"):
+    return replace(day(value), status=status, lower_bound=Fraction(bound))
+
+
+SHORT = {NIGHT: Fraction(3, 2)}
+
+
+@pytest.mark.parametrize(
+    ("again", "status", "gap"), [(12, "feasible", Fraction(1, 6)), (10, "optimal", Fraction(0))]
+)
+def test_the_best_plan_of_more_demand_is_bounded_by_the_question_itself(monkeypatch, again, status, gap):
+    rounds(monkeypatch, SHORT)
+    answers = [with_bound(10, 10), with_bound(again, again)]
+    case, found = small_pools.settled_sizes(one_option(), lambda _: answers.pop(0))
+    assert (found.status, found.value, found.lower_bound, found.gap or 0) == (status, again, 10, gap)
+    assert case.settled.demands[0].demand_rps[0][0] == 3
+
+
+def test_near_an_unproved_plan_questions_are_asked_from_it(monkeypatch):
+    """Each begins from the plan before, though that be the best of its own few layouts."""
+    rounds(monkeypatch, SHORT, SHORT)
+    asked = []
+
+    def again(question, near):
+        asked.append(near.value)
+        return with_bound(11 + len(asked), 11 + len(asked))
+
+    first = with_bound(10, 8, "feasible")
+    _, found = small_pools.settled_sizes(one_option(), lambda _: first, again=again)
+    assert asked == [10, 12]
+    assert (found.status, found.value, found.lower_bound) == ("feasible", 13, 8)
+
+
+@pytest.mark.parametrize(("grown", "expected"), [(11, 11), (14, 13)])
+def test_of_more_replicas_and_another_answer_the_cheaper_is_taken(monkeypatch, grown, expected):
+    rounds(monkeypatch, SHORT, grown=with_bound(grown, 10, "feasible"))
+    answers = [with_bound(10, 10), with_bound(13, 13)]
+    _, found = small_pools.settled_sizes(one_option(), lambda _: answers.pop(0))
+    assert (found.status, found.value, found.lower_bound) == ("feasible", expected, 10)
