@@ -14,6 +14,8 @@ from planner.explain.smallest import Found, smallest
 from planner.schema.reasons import Changes
 
 _MOST_PAIRS = 8
+_BESIDE_MONEY = 16
+"""Beside a budget so many times the least change of each other limit is looked at."""
 _WIDER = 4
 """A set of limits of which each must give is looked for up to so many times the least change of each."""
 
@@ -115,10 +117,14 @@ def all_needed(oracle: Oracle, members: Sequence[Axis]) -> Region | None:
 def _wide(
     oracle: Oracle, free: Sequence[Axis], low: tuple[Value, ...], money: Axis | None
 ) -> tuple[Value, ...]:
-    """Values that suffice together: the corner where it does, else the loosest ones or some times as far."""
+    """Values that suffice together: the corner where it does, else the loosest ones or some times as far.
+
+    Beside a budget never the corner alone: what just suffices with all the money may be far from cheap.
+    """
     names = [axis.limit.id for axis in free]
     spent: Changes = {} if money is None else {money.limit.id: None}
-    for widths in itertools.chain([1], (_WIDER**n for n in range(1, 7))):
+    first = [1] if money is None else [_BESIDE_MONEY]
+    for widths in itertools.chain(first, (_WIDER**n for n in range(1, 7))):
         high = tuple(_widened(axis, value, widths) for axis, value in zip(free, low, strict=True))
         if oracle.feasible({**spent, **dict(zip(names, high, strict=True))}):
             break
