@@ -64,15 +64,10 @@ def _gain(after: Curve, before: Curve) -> str:
 
 def _table(curve: Curve) -> RenderableType:
     headings = (
-        "in flight",
+        "in\nflight",
         "req/s",
-        "tokens/s",
-        "TTFT mean",
-        "P99",
-        "ITL mean",
-        "P99",
-        "E2E mean",
-        "P99",
+        "tokens\n/s",
+        *(f"{name}\n{statistic}" for name in ("TTFT", "ITL", "E2E") for statistic in ("mean", "P99")),
         "",
     )
     rows = [
@@ -93,11 +88,13 @@ def _cell(values: Statistic, name: str) -> str:
 
 
 def _mark(curve: Curve, point: CurvePoint) -> str:
-    words = ["asked"] if point == curve.asked else []
-    words += ["knee"] if point == curve.knee else []
-    if point.keeps_slo is False:
-        words.append("over")
-    return ", ".join(words)
+    """Letters of the legend: short enough for a page of 80 characters."""
+    letters = "".join(letter for letter, marked in _letters(curve) if point == marked)
+    return letters + ("!" if point.keeps_slo is False else "")
+
+
+def _letters(curve: Curve) -> tuple[tuple[str, CurvePoint | None], ...]:
+    return (("K", curve.knee), ("L", curve.largest), ("A", curve.asked))
 
 
 def _load(curve: Curve, point: CurvePoint) -> str:
@@ -146,7 +143,7 @@ def _sure(curve: Curve) -> str:
 
 def _legend() -> str:
     marks = ", ".join(f"{mark} {name}" for name, _, mark in _MARKS)
-    letters = "K knee, L largest load within limits, A asked"
+    letters = "K knee, L largest load within limits, A asked, ! over a limit"
     return f"{marks}; across: output tokens/s, up: seconds (logarithmic); {letters}"
 
 
@@ -168,7 +165,7 @@ def picture(curve: Curve) -> str:
 
     for mark, points in series:
         _trace(points, width, lambda x, y, mark=mark: place(x, y, mark))  # type: ignore[misc]
-    for letter, marked in (("K", curve.knee), ("L", curve.largest), ("A", curve.asked)):
+    for letter, marked in _letters(curve):
         if marked is not None and "p99" in marked.ttft_s:
             place(marked.output_tokens_per_s, marked.ttft_s["p99"], letter)
     lines = []

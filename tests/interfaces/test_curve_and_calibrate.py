@@ -48,8 +48,9 @@ def test_the_load_asked_about_is_a_point_of_the_curve_and_the_estimate(told, cap
         assert curve["asked"][latency] == pytest.approx(one[latency], rel=1e-3)
     assert cli.run([*CURVE, *flags]) == 0
     page = capsys.readouterr().out
-    # Of the legend and of the point.
-    assert [line.split()[-1] for line in page.splitlines() if line.strip()].count("asked") == 2
+    (row,) = [line for line in page.splitlines() if line.lstrip()[:1].isdigit() and "A" in line.split()[-1]]
+    assert {"concurrency": "700", "rate_rps": "7.70"}[key] in row.split()[:2]
+    assert "…" not in page
     assert "asked: " in page
     assert " the knee" in page
 
