@@ -22,11 +22,13 @@ def row(path):
     plan = planner.load(path).solve()
     cost = "null" if plan.cost_usd_per_hour is None else f"{plan.cost_usd_per_hour:.6g}"
     value = "null" if plan.objective.value is None else f"{plan.objective.value:.6g}"
+    gap = "null" if plan.objective.gap is None else f"{plan.objective.gap:.2g}"
     gpus = ", ".join(f"{name}: {count}" for name, count in sorted(plan.gpus.items()))
     replicas = sum(pool.replicas for pool in plan.pools)
     return (
         f"{path.stem}: "
-        f"{{status: {plan.status}, cost: {cost}, value: {value}, gpus: {{{gpus}}}, replicas: {replicas}}}\n"
+        f"{{status: {plan.status}, cost: {cost}, value: {value}, gap: {gap}, gpus: {{{gpus}}}, "
+        f"replicas: {replicas}}}\n"
     )
 
 

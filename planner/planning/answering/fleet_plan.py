@@ -23,6 +23,7 @@ from planner.planning.answering.shortage import shortage
 from planner.planning.answering.small_pools import settled_sizes
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.answering.tier_advice import tiers_taken
+from planner.planning.answering.variants import Variants, patience_s
 from planner.planning.answering.way_there import way_there
 from planner.planning.documents.document import fleet_document
 from planner.planning.documents.not_taken import removed
@@ -45,6 +46,8 @@ from planner.solver.promising import promising
 _NONE = Fraction(0)
 _OPTIMUM_PART = 4 / 3
 """Of the time one over this goes to the optimum, where the simplest plan near it is looked for afterwards."""
+_PROOF_S = 2.0
+"""For a better bound of a plan whose first question was proved; counted work without a time limit."""
 
 
 def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
@@ -205,10 +208,14 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
         # The bound of the first answer holds, and few layouts are settled far better than all.
         return with_preferred(question, solved(promising(question, near), run, "value", part=part))
 
+    def prove(question: FleetProblem) -> FleetChoice:
+        limit_s = min(_PROOF_S, patience_s(run) * part)
+        return Variants(case, run, _NONE)(question, "value", limit_s, brief=False)
+
     choice = None
     if case.classes:
         case, choice = settled(case, ask)
-    case, choice = settled_sizes(case, ask, choice, again)
+    case, choice = settled_sizes(case, ask, choice, again, prove)
     return case, with_smaller_replicas(case, choice)
 
 

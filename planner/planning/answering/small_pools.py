@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
 
 from planner import numbers
 from planner.candidates.options import MICRO
 from planner.constraints.fleet_check import broken
+from planner.planning.answering.lone_replicas import bound_of_lone_replicas, rate_of_pool_rps
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
 from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
@@ -37,7 +37,11 @@ Hour = tuple[str, str, int]
 
 
 def settled_sizes(
-    case: FleetCase, solve: Solve, choice: FleetChoice | None = None, again: Again | None = None
+    case: FleetCase,
+    solve: Solve,
+    choice: FleetChoice | None = None,
+    again: Again | None = None,
+    prove: Solve | None = None,
 ) -> tuple[FleetCase, FleetChoice]:
     """The answer in which every pool carries its demand at the number of replicas that it really has.
 
@@ -48,27 +52,40 @@ def settled_sizes(
     ends a round, or nothing carries that, the plan before stands and says what it lacks.
 
     Rates at the real sizes are never higher, so what bounds the first answer bounds all of them; that an
-    answer is the best of a question with more demand proves nothing of it.
+    answer is the best of a question with more demand proves nothing of it. Where the first answer was proved
+    and costs less, what replicas carry alone may bound the plan better.
 
     Args:
         case: what is asked.
         solve: answers a question.
         choice: the answer to its question, where it is known.
         again: answers a question near one whose answer was not proved; default: ``solve``.
+        prove: bounds a question from below in a moment; default: the bound of the first answer is told.
     """
-    choice = solve(case.question) if choice is None else choice
+    first = solve(case.question) if choice is None else choice
+    case, found = _settled(case, solve, first, again)
+    bound = first.lower_bound
+    if prove is not None and first.status == "optimal" and (found.value or _NONE) > (bound or _NONE):
+        lone = bound_of_lone_replicas(case, prove)
+        bound = bound if lone is None else max(bound or _NONE, min(lone, found.value or lone))
+    return case, _bounded(found, bound)
+
+
+def _settled(
+    case: FleetCase, solve: Solve, choice: FleetChoice, again: Again | None
+) -> tuple[FleetCase, FleetChoice]:
     bound, proved = choice.lower_bound, choice.status == "optimal"
     factors: dict[Hour, Fraction] = {}
     grown: tuple[FleetCase, FleetChoice] | None = None
     for _ in range(_ROUNDS):
         more = too_small(case, choice)
         if more and (filled := _with_idle_gpus(case, choice, more)) is not None:
-            return case, _bounded(filled, bound)
+            return case, filled
         if not more:
             break
         grown = _cheaper(grown, case, _with_more_replicas(case, choice))
         if grown is not None and not proved:
-            return grown[0], _bounded(grown[1], bound)
+            return grown
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
         found = solve(settled) if proved or again is None else again(settled, choice)
@@ -77,9 +94,9 @@ def settled_sizes(
         case, choice = replace(case, settled=settled), found
     left = too_small(case, choice)
     if grown is not None and (left or (grown[1].value or _NONE) < (choice.value or _NONE)):
-        return grown[0], _bounded(grown[1], bound)
+        return grown
     if not left:
-        return case, _bounded(choice, bound)
+        return case, choice
     return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
 
 
@@ -309,22 +326,17 @@ def _slower(case: FleetCase, pool: FleetPool, mine: list[FleetPool], period: int
     """Planned rate over that in the pool of the hour, at least 1."""
     formulation = case.behind(pool.option)
     assert formulation is not None, "the options of predictions come from candidates"
-    chosen = chosen_of(formulation)
-    option, placed = chosen.found[pool.option.anywhere]
+    option = pool.option
     replicas = replicas_like(pool, mine, period, lost)
     classes = case.classes.get(option.workload)
     if classes is not None:
+        placed = chosen_of(formulation).found[option.anywhere][1]
         name, shares = option.workload, pool.shares[period]
         carried = carries_rps(mixed_part(formulation, classes, name, shares, replicas, placed.configuration))
         planned = capacity_rps(pool, period) * _ROUNDING
         return planned / carried if 0 < carried < planned else Fraction(1)
-    evaluation = chosen.part(placed).evaluation
-    if evaluation.pool_sizes is None or len(option.rates_rps) > 1:
-        return Fraction(1)
-    rate = evaluation.rate_in_pool_rps(placed.configuration, replicas)
-    planned = option.rates_rps[0]
-    carried = Fraction(ceil(rate * MICRO), MICRO)
-    return planned / carried if 0 < carried < planned else Fraction(1)
+    rate, planned = rate_of_pool_rps(case, option, replicas), option.rates_rps[0]
+    return planned / rate if rate is not None and 0 < rate < planned else Fraction(1)
 
 
 def _lines(factors: Mapping[Hour, Fraction], said: str = "which takes from the headroom") -> tuple[str, ...]:

@@ -1,0 +1,66 @@
+"""What a fleet costs at least when a replica that is alone in its pool carries what it carries alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from planner.candidates.options import MICRO
+from planner.planning.documents.chosen import chosen_of
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.schema.choice import NO_SPARES, Option
+from planner.schema.fleet import FleetChoice, FleetProblem
+
+_NONE = Fraction(0)
+
+
+def bound_of_lone_replicas(case: FleetCase, solve: Callable[[FleetProblem], FleetChoice]) -> Fraction | None:
+    """A lower bound that no plan beats; None where no replica alone is slower, or the search has none.
+
+    Every configuration becomes two: one for pools of a single replica, at its rate alone, and one for all
+    larger pools, at the rate that is planned with. In a pool of one nothing is mixed, so the rate is exact.
+    A pool that grows from one replica to two would look like another layout and like starts: limits on the
+    layouts of the day are left out, and those configurations start for nothing. Both only lower the bound.
+
+    Args:
+        case: what is asked.
+        solve: answers a question; its lower bound is read.
+    """
+    question = case.question
+    pools = {
+        demand.pool
+        for demand in question.demands
+        if demand.spares == NO_SPARES and demand.deferrable is None and len(demand.buckets) == 1
+    }
+    options: list[Option] = []
+    for option in question.options:
+        alone = rate_of_pool_rps(case, option, 1) if option.pool in pools else None
+        if alone is None or option.counted or alone >= option.rates_rps[0]:
+            options.append(option)
+            continue
+        free = option.but(start_h=_NONE, drain_h=_NONE)
+        lone = f"{option.id} alone"
+        options += [
+            free.but(id=lone, rates_rps=(alone,), replicas_to=1),
+            free.but(replicas_from=2),
+        ]
+    if len(options) == len(question.options):
+        return None
+    demands = tuple(replace(demand, mix=True) for demand in question.demands)
+    limits = replace(question.limits, day=())
+    return solve(replace(question, options=tuple(options), demands=demands, limits=limits)).lower_bound
+
+
+def rate_of_pool_rps(case: FleetCase, option: Option, replicas: int) -> Fraction | None:
+    """What each of so many replicas like this one carries, as planned rates are rounded; None: not known."""
+    formulation = case.behind(option)
+    if formulation is None:
+        return None
+    chosen = chosen_of(formulation)
+    placed = chosen.found[option.anywhere][1]
+    evaluation = chosen.part(placed).evaluation
+    if evaluation.pool_sizes is None or len(option.rates_rps) > 1:
+        return None
+    return Fraction(ceil(evaluation.rate_in_pool_rps(placed.configuration, replicas) * MICRO), MICRO)
