@@ -93,8 +93,14 @@ def _alone_usd(question: FleetProblem) -> Callable[[Option], Fraction]:
     return alone
 
 
-def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
-    """The question with the layouts of the best plan, and those that alone would carry the day for least."""
+def promising(question: FleetProblem, best: FleetChoice, few: int = _FEW) -> FleetProblem:
+    """The question with the layouts of the best plan, and those that alone would carry the day for least.
+
+    Args:
+        question: what is asked.
+        best: a plan of it.
+        few: layouts of every workload, role and GPU beside those of the plan.
+    """
     names = set(options_of(best))
     needs = {demand.pool: demand.demand_rps for demand in question.demands}
     alone = _alone_usd(question)
@@ -109,5 +115,5 @@ def promising(question: FleetProblem, best: FleetChoice) -> FleetProblem:
                 option
             )
     for mine in groups.values():
-        names |= {option.id for option in sorted(mine, key=lambda one: (alone(one), one.id))[:_FEW]}
+        names |= {option.id for option in sorted(mine, key=lambda one: (alone(one), one.id))[:few]}
     return among(question, names)

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 from json_schema import faults
-from sample_plans import EACH, PROBLEMS, sample
+from sample_plans import ANSWERED, EACH, PROBLEMS, sample
 
 from planner.app.plan import answered
 from planner.interfaces import cli
 from planner.loaders.problem import load_problem_document
+from planner.planning.answering.real_sizes import too_small
 from planner.planning.run import Run
 from planner.report import json_document
 
@@ -88,6 +89,13 @@ def test_the_plan_is_proved(path, plan):
     assert plan.status == "optimal"
     assert plan.objective.gap == 0.0
     assert plan.objective.lower_bound == plan.objective.value
+
+
+def test_every_pool_carries_every_hour_at_the_size_that_it_has_then(path, plan):
+    if plan.status == "infeasible":
+        pytest.skip("there is no plan")
+    told = ANSWERED[path]
+    assert too_small(told.case, told.choice) == {}
 
 
 def test_the_document_keeps_its_schema(plan, schema):

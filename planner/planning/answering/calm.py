@@ -60,7 +60,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         return found, None
 
     question, complete = near(question, optimum, optimum.value * (1 + tolerance))
-    optimum = known_best(question, optimum, tolerance, Variants(best.case, run, Fraction(0)), run)
+    optimum = known_best(question, optimum, tolerance, Variants(best.case, run, Fraction(0)).carrying, run)
     most = (optimum.value or Fraction(0)) * (1 + tolerance)
     variants = Variants(best.case, run, most)
     asks_life = _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None
@@ -69,7 +69,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if calm is None:
         return found, None
 
-    case, taken = variants.settled(calm)
+    case, taken = variants.settled(calm.question, calm.choice)
     carries = len(case.warnings) <= len(best.case.warnings)
     keeps = carries and taken.value is not None and taken.value <= most
     if not keeps:

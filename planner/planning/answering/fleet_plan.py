@@ -23,7 +23,7 @@ from planner.planning.answering.shortage import shortage
 from planner.planning.answering.small_pools import settled_sizes
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.answering.tier_advice import tiers_taken
-from planner.planning.answering.variants import Variants, patience_s
+from planner.planning.answering.variants import PATIENCE_S, Variants, patience_s
 from planner.planning.answering.way_there import way_there
 from planner.planning.documents.document import fleet_document
 from planner.planning.documents.not_taken import removed
@@ -46,6 +46,9 @@ from planner.solver.promising import promising
 _NONE = Fraction(0)
 _OPTIMUM_PART = 4 / 3
 """Of the time one over this goes to the optimum, where the simplest plan near it is looked for afterwards."""
+_FEW = 2
+"""Layouts beside those of a plan near which a question is asked again: of four each, the exact engine leaves
+problem 09 open, of two it proves a better plan in a third of the time."""
 _PROOF_S = 2.0
 """For a better bound of a plan whose first question was proved; counted work without a time limit."""
 
@@ -206,16 +209,15 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
 
     def again(question: FleetProblem, near: FleetChoice) -> FleetChoice:
         # The bound of the first answer holds, and few layouts are settled far better than all.
-        return with_preferred(question, solved(promising(question, near), run, "value", part=part))
+        return with_preferred(question, within(promising(question, near, _FEW)))
 
-    def prove(question: FleetProblem) -> FleetChoice:
-        limit_s = min(_PROOF_S, patience_s(run) * part)
-        return Variants(case, run, _NONE)(question, "value", limit_s, brief=False)
+    def within(question: FleetProblem, most_s: float = PATIENCE_S) -> FleetChoice:
+        return Variants(case, run, _NONE)(question, "value", min(most_s, patience_s(run) * part), brief=False)
 
     choice = None
     if case.classes:
         case, choice = settled(case, ask)
-    case, choice = settled_sizes(case, ask, choice, again, prove)
+    case, choice = settled_sizes(case, ask, choice, again, partial(within, most_s=_PROOF_S))
     return case, with_smaller_replicas(case, choice)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
 
-from planner.candidates.options import MICRO
-from planner.planning.documents.chosen import chosen_of
+from planner.planning.answering.real_sizes import rate_of_pool_rps
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import NO_SPARES, Option
 from planner.schema.fleet import FleetChoice, FleetProblem
@@ -51,16 +49,3 @@ def bound_of_lone_replicas(case: FleetCase, solve: Callable[[FleetProblem], Flee
     demands = tuple(replace(demand, mix=True) for demand in question.demands)
     limits = replace(question.limits, day=())
     return solve(replace(question, options=tuple(options), demands=demands, limits=limits)).lower_bound
-
-
-def rate_of_pool_rps(case: FleetCase, option: Option, replicas: int) -> Fraction | None:
-    """What each of so many replicas like this one carries, as planned rates are rounded; None: not known."""
-    formulation = case.behind(option)
-    if formulation is None:
-        return None
-    chosen = chosen_of(formulation)
-    placed = chosen.found[option.anywhere][1]
-    evaluation = chosen.part(placed).evaluation
-    if evaluation.pool_sizes is None or len(option.rates_rps) > 1:
-        return None
-    return Fraction(ceil(evaluation.rate_in_pool_rps(placed.configuration, replicas) * MICRO), MICRO)

@@ -9,31 +9,24 @@ from fractions import Fraction
 
 from planner import numbers
 from planner.candidates.options import MICRO
-from planner.constraints.fleet_check import broken
-from planner.planning.answering.lone_replicas import bound_of_lone_replicas, rate_of_pool_rps
-from planner.planning.documents.chosen import chosen_of
-from planner.planning.documents.class_traffic import capacity_rps, carries_rps, mixed_part
-from planner.planning.documents.pools import FleetPool, fleet_pools, replicas_like
+from planner.planning.answering.lone_replicas import bound_of_lone_replicas
+from planner.planning.answering.real_sizes import Hour, lost_of, slower, too_small
+from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
+from planner.planning.documents.pools import fleet_pools
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option, Status
-from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
+from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.solver.blocking_limits import gap
-from planner.solver.rebuy import with_replicas
 
 _ROUNDS, _MORE_ROUNDS = 5, 2
 """Questions for a plan that carries every hour; for one of many variants."""
 _SMALL_STEPS, _STEP = 24, Fraction(5, 4)
 """Questions in which layouts that lack something count as a little slower, and how much slower each."""
-_MOST_ADDED = 20
-"""Replicas that an hour may lack."""
-_ROUNDING = 1 - Fraction(1, MICRO)
-"""Rates are rounded down to a millionth."""
+_HARDLY_MORE = 1 + Fraction(1, 100)
 _NONE = Fraction(0)
 Solve = Callable[[FleetProblem], FleetChoice]
 Again = Callable[[FleetProblem, FleetChoice], FleetChoice]
 """A question, and a plan near it to begin from."""
-Hour = tuple[str, str, int]
-"""Workload, role, period."""
 
 
 def settled_sizes(
@@ -79,12 +72,12 @@ def _settled(
     grown: tuple[FleetCase, FleetChoice] | None = None
     for _ in range(_ROUNDS):
         more = too_small(case, choice)
-        if more and (filled := _with_idle_gpus(case, choice, more)) is not None:
+        if more and (filled := with_idle_gpus(case, choice, more)) is not None:
             return case, filled
         if not more:
             break
-        grown = _cheaper(grown, case, _with_more_replicas(case, choice))
-        if grown is not None and not proved:
+        grown = _cheaper(grown, case, with_more_replicas(case, choice))
+        if grown is not None and not proved and (again is None or _near(grown[1], choice)):
             return grown
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
@@ -98,6 +91,11 @@ def _settled(
     if not left:
         return case, choice
     return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
+
+
+def _near(grown: FleetChoice, choice: FleetChoice) -> bool:
+    """With what an answer lacks it costs hardly more: no other answer is worth a question."""
+    return (grown.value or _NONE) <= (choice.value or _NONE) * _HARDLY_MORE
 
 
 def _cheaper(
@@ -163,23 +161,18 @@ def _slow_options(case: FleetCase, choice: FleetChoice) -> dict[str, Fraction]:
         for workload in case.problem.workloads
     }
     pools = fleet_pools(case.question, choice, list(room))
-    lost = {demand.pool: _lost(demand) for demand in case.question.demands}
+    lost = {demand.pool: lost_of(demand) for demand in case.question.demands}
     found: dict[str, Fraction] = {}
     for (workload, role, t), need in too_small(case, choice).items():
         mine = [pool for pool in pools if pool.option.pool == (workload, role)]
         for pool in mine if need > room[workload] else ():
             if not pool.counts[t]:
                 continue
-            slower = _slower(case, pool, mine, t, lost[workload, role]) / room[workload]
-            if slower > 1:
+            factor = slower(case, pool, mine, t, lost[workload, role]) / room[workload]
+            if factor > 1:
                 name = pool.option.anywhere
-                found[name] = min(found.get(name, slower), slower)
+                found[name] = min(found.get(name, factor), factor)
     return found
-
-
-def _lost(demand: FleetDemand) -> int:
-    """Replicas that may be lost."""
-    return demand.spares.count if demand.spares.kind in ("replicas", "per_option") else 0
 
 
 def _without_plan(case: FleetCase, left: Mapping[Hour, Fraction]) -> FleetCase:
@@ -222,63 +215,6 @@ def _larger(factors: Mapping[Hour, Fraction], others: Mapping[Hour, Fraction]) -
     return {at: max(factors.get(at, _NONE), others.get(at, _NONE)) for at in {**factors, **others}}
 
 
-def _with_idle_gpus(
-    case: FleetCase, choice: FleetChoice, short: Mapping[Hour, Fraction]
-) -> FleetChoice | None:
-    """The same purchases with one replica more in every hour that needs it; None where no GPUs are idle.
-
-    It costs the same, so what was proved of the cost holds.
-    """
-    if case.question.limits.objective != "cost":
-        return None
-    options, periods = {option.id: option for option in case.question.options}, list(choice.periods)
-    for workload, role, t in short:
-        counts = dict(periods[t].counts)
-        mine = [at for at, n in counts.items() if n and options[at[0]].pool == (workload, role)]
-        at = max(mine, key=lambda one: (counts[one], one))
-        periods[t] = replace(periods[t], counts=counts | {at: counts[at] + 1})
-    filled = replace(choice, periods=tuple(periods))
-    return None if broken(case.question, filled) or too_small(case, filled) else filled
-
-
-def _with_more_replicas(case: FleetCase, choice: FleetChoice) -> FleetChoice | None:
-    """The same layouts with replicas added one by one until every hour is carried, bought anew.
-
-    What bounds the plan from below bounds this one too: no replica carries more than was planned with.
-    """
-    if not choice.periods:
-        return None
-    grown, options = choice, {option.id: option for option in case.question.options}
-    for _ in range(_MOST_ADDED):
-        short = too_small(case, grown)
-        if not short:
-            break
-        periods = list(grown.periods)
-        for workload, role, t in short:
-            mine = {
-                at: n for at, n in periods[t].counts.items() if n and options[at[0]].pool == (workload, role)
-            }
-            # Of the layout that serves most hours: none lives longer or shorter for it.
-            at = max(mine, key=lambda one: (sum(1 for p in periods if p.counts.get(one)), one))
-            periods[t] = replace(periods[t], counts=periods[t].counts | {at: mine[at] + 1})
-        grown = replace(grown, periods=tuple(periods))
-    bought = with_replicas(case.question, [period.counts for period in grown.periods])
-    if bought is None or bought.value is None or too_small(case, bought):
-        return None
-    bound = choice.lower_bound
-    return replace(
-        bought,
-        lower_bound=bound,
-        gap=gap(bought.value, bound),
-        trace=choice.trace,
-        interrupted=choice.interrupted,
-        timed=choice.timed,
-        trouble=choice.trouble,
-        mixed_value=choice.mixed_value,
-        least_by_place=choice.least_by_place,
-    )
-
-
 def _tightened(case: FleetCase, question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:
     """The question with so much more than the case's demand in these hours, or its own if that is more."""
     plain = {demand.pool: demand.demand_rps for demand in case.question.demands}
@@ -296,47 +232,6 @@ def _tightened(case: FleetCase, question: FleetProblem, factors: Mapping[Hour, F
         for demand in question.demands
     )
     return replace(question, demands=demands)
-
-
-def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
-    """Hours in which pools do not carry their demand at their real size, with what they lack as a factor."""
-    if case.formulation is None:
-        return {}
-    pools = fleet_pools(case.question, choice, [workload.name for workload in case.problem.workloads])
-    found: dict[Hour, Fraction] = {}
-    for demand in case.question.demands:
-        mine = [pool for pool in pools if pool.option.pool == demand.pool]
-        lost = _lost(demand)
-        for t in range(case.question.periods):
-            present = [pool for pool in mine if pool.counts[t]]
-            planned = sum((pool.load(t) for pool in present), _NONE)
-            if not planned or demand.deferrable is not None:
-                continue
-            slower = {pool.id: _slower(case, pool, mine, t, lost) for pool in present}
-            if max(slower.values()) == 1:
-                continue
-            busy = sum((pool.load(t) * slower[pool.id] for pool in present), _NONE)
-            left = sum(pool.counts[t] for pool in present) - lost
-            if busy > left * demand.max_utilization:
-                found[(*demand.pool, t)] = busy / planned
-    return found
-
-
-def _slower(case: FleetCase, pool: FleetPool, mine: list[FleetPool], period: int, lost: int) -> Fraction:
-    """Planned rate over that in the pool of the hour, at least 1."""
-    formulation = case.behind(pool.option)
-    assert formulation is not None, "the options of predictions come from candidates"
-    option = pool.option
-    replicas = replicas_like(pool, mine, period, lost)
-    classes = case.classes.get(option.workload)
-    if classes is not None:
-        placed = chosen_of(formulation).found[option.anywhere][1]
-        name, shares = option.workload, pool.shares[period]
-        carried = carries_rps(mixed_part(formulation, classes, name, shares, replicas, placed.configuration))
-        planned = capacity_rps(pool, period) * _ROUNDING
-        return planned / carried if 0 < carried < planned else Fraction(1)
-    rate, planned = rate_of_pool_rps(case, option, replicas), option.rates_rps[0]
-    return planned / rate if rate is not None and 0 < rate < planned else Fraction(1)
 
 
 def _lines(factors: Mapping[Hour, Fraction], said: str = "which takes from the headroom") -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from planner.constraints.fleet_check import broken
 from planner.planning.answering.preferred import exchanged
-from planner.planning.answering.small_pools import too_small
+from planner.planning.answering.real_sizes import too_small
 from planner.planning.documents.chosen import chosen_of
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from planner.errors import SearchInterrupted
 from planner.planning.answering.preferred import with_preferred
+from planner.planning.answering.real_sizes import too_small
 from planner.planning.answering.search import solved
 from planner.planning.answering.small_pools import carried, settled_sizes
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
@@ -14,7 +15,6 @@ from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.run import Run
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
-from planner.solver.simplest import Simplest
 
 PATIENCE_S = 60.0
 """Counted work for the search of the simplest plan, without a time limit."""
@@ -73,14 +73,35 @@ class Variants:
             self.run.interrupt()
         return answer
 
-    def settled(self, calm: Simplest) -> tuple[FleetCase, FleetChoice]:
-        """The simplest plan with pools that carry their demand at the number of replicas that they have."""
+    def settled(self, question: FleetProblem, choice: FleetChoice) -> tuple[FleetCase, FleetChoice]:
+        """An answer with pools that carry their demand at the number of replicas that they have.
+
+        Args:
+            question: the case's question, perhaps with fewer options and other limits.
+            choice: its answer.
+        """
 
         def solve(one: FleetProblem) -> FleetChoice:
             asked = {option.id: option for option in one.options}
-            options = tuple(asked.get(option.id, option) for option in calm.question.options)
-            held = replace(one, options=options, limits=calm.question.limits)
+            options = tuple(asked.get(option.id, option) for option in question.options)
+            held = replace(one, options=options, limits=question.limits)
             return with_preferred(held, self(held, "plan", patience_s(self.run), brief=False))
 
-        case, choice = settled_sizes(self.case, solve, with_preferred(calm.question, calm.choice))
+        case, choice = settled_sizes(self.case, solve, with_preferred(question, choice))
         return case, with_smaller_replicas(case, choice)
+
+    def carrying(
+        self,
+        question: FleetProblem,
+        goal: Goal,
+        limit_s: float,
+        *,
+        brief: bool = True,
+        start: FleetChoice | None = None,
+    ) -> FleetChoice:
+        """The answer, settled; ``unknown`` where no plan is found that carries every hour."""
+        found = self(question, goal, limit_s, brief=brief, start=start)
+        if found.value is None:
+            return found
+        case, found = self.settled(question, found)
+        return FleetChoice("unknown") if too_small(case, found) else found

@@ -3,10 +3,14 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from day_toy import F, day
 
+from planner.planning.answering import variants
 from planner.planning.answering.calm import known_best
+from planner.planning.answering.variants import Variants
 from planner.planning.run import Run
+from planner.schema.fleet import FleetChoice
 from planner.solver.cp.solve import solve_cp
 from planner.solver.solve import solve_fleet
 
@@ -34,3 +38,16 @@ def test_a_plan_near_its_bound_is_taken_as_it_is():
     assert known_best(day(), near, TWO_PERCENT, ask, Run(60)) is near
     proved = solve_cp(day())
     assert known_best(day(), proved, TWO_PERCENT, ask, Run(60)) is proved
+
+
+@pytest.mark.parametrize(
+    ("lacks", "expected"), [({}, ("optimal", F(12))), ({("w", "serve", 0): F(3, 2)}, ("unknown", None))]
+)
+def test_what_the_simplest_plan_is_held_against_carries_every_hour(monkeypatch, lacks, expected):
+    """Its answer is settled at the real sizes of its pools; where that does not do, it is none."""
+    settled = FleetChoice("optimal", value=F(12))
+    monkeypatch.setattr(Variants, "__call__", lambda *_, **__: FleetChoice("optimal", value=F(10)))
+    monkeypatch.setattr(Variants, "settled", lambda self, question, choice: (self.case, settled))
+    monkeypatch.setattr(variants, "too_small", lambda case, choice: lacks if choice is settled else {})
+    found = Variants(None, Run(60), F(0)).carrying(day(), "value", 10, brief=False)
+    assert (found.status, found.value) == expected

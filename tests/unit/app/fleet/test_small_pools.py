@@ -124,8 +124,8 @@ def rounds(monkeypatch, *lacking, grown=None):
     """What falls short in each round, and what the plan costs with the replicas that it lacks."""
     short = list(lacking)
     monkeypatch.setattr(small_pools, "too_small", lambda case, found: short.pop(0) if short else {})
-    monkeypatch.setattr(small_pools, "_with_idle_gpus", lambda case, found, more: None)
-    monkeypatch.setattr(small_pools, "_with_more_replicas", lambda case, found: grown)
+    monkeypatch.setattr(small_pools, "with_idle_gpus", lambda case, found, more: None)
+    monkeypatch.setattr(small_pools, "with_more_replicas", lambda case, found: grown)
 
 
 def with_bound(value, bound, status="optimal"):
@@ -167,3 +167,18 @@ def test_of_more_replicas_and_another_answer_the_cheaper_is_taken(monkeypatch, g
     answers = [with_bound(10, 10), with_bound(13, 13)]
     _, found = small_pools.settled_sizes(one_option(), lambda _: answers.pop(0))
     assert (found.status, found.value, found.lower_bound) == ("feasible", expected, 10)
+
+
+@pytest.mark.parametrize(("grown", "expected"), [("10.1", ("10.1", 0)), ("10.2", ("10.2", 1))])
+def test_a_plan_that_costs_hardly_more_with_what_it_lacks_is_taken(monkeypatch, grown, expected):
+    """Beyond 1 % one more question is asked near it, here without a better answer."""
+    rounds(monkeypatch, SHORT, grown=with_bound(Fraction(grown), 10, "feasible"))
+    asked = []
+
+    def again(question, near):
+        asked.append(near)
+        return with_bound(13, 13)
+
+    first = with_bound(10, 10, "feasible")
+    _, found = small_pools.settled_sizes(one_option(), lambda _: first, again=again)
+    assert (found.value, len(asked)) == (Fraction(expected[0]), expected[1])
