@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -19,10 +22,6 @@ def view(answer: Plans) -> RenderableType:
     if not answer.plans:
         return without_plans(answer)
     best = answer.plans[0]
-    count = len(answer.plans)
-    title = f"{best.problem}: the best plan" + (
-        f" and {numbers.count(count - 1, 'other')}" if count > 1 else ", and no other"
-    )
     cells = [
         (f"{place}", fleet(plan), cost(plan), dearer(plan, best), latency(plan, "ttft"),
          latency(plan, "itl"))
@@ -30,7 +29,7 @@ def view(answer: Plans) -> RenderableType:
     ]  # fmt: skip
     headings = ("", "fleet", "cost", "", "TTFT P99", "ITL P99")
     parts: list[RenderableType] = [
-        Text(title, style="bold"),
+        Text(_title(best, answer.plans[1:]), style="bold"),
         Text(),
         table(headings, cells, right=[0, 2, 3, 4, 5]),
         section(
@@ -40,6 +39,20 @@ def view(answer: Plans) -> RenderableType:
     if not answer.complete:
         parts.append(Text("\nThere may be more: a limit of time or number ended the search.", style="dim"))
     return Group(*parts)
+
+
+def _title(first: Plan, others: Sequence[Plan]) -> str:
+    """The first is the best if its search ended with a proof; else another search may find a better one."""
+    better = [plan for plan in others if _value(plan) < _value(first)]
+    title = f"{first.problem}: the {'plan' if better else 'best plan'}"
+    if not others:
+        return f"{title}, and no other"
+    title += f" and {numbers.count(len(others), 'other')}"
+    return title + (f", {len(better)} of them better: no search ended with a proof" if better else "")
+
+
+def _value(plan: Plan) -> float:
+    return math.inf if plan.objective.value is None else plan.objective.value
 
 
 def _line(place: int, plan: Plan, best: Plan) -> str:

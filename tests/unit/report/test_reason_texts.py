@@ -129,6 +129,14 @@ def test_alternatives_each_in_a_line_against_the_best(chat_plan, cheaper):
     assert "No plan keeps every limit" in words(alternatives_text.view(Plans(plans=())))
 
 
+def test_alternatives_that_are_better_than_an_unproved_plan_are_said_to_be(chat_plan, cheaper):
+    objective = chat_plan.objective
+    lower = objective.model_copy(update={"value": objective.value - 1})
+    better = cheaper.model_copy(update={"objective": lower})
+    text = words(alternatives_text.view(Plans(plans=(chat_plan, better, chat_plan))))
+    assert text.startswith("chat-70b: the plan and 2 others, 1 of them better: no search ended with a proof")
+
+
 def test_a_front_marks_the_best_of_each_axis_and_the_knee(make_plan, chat_plan):
     pool = chat_plan.pools[0].model_dump()
 
