@@ -64,8 +64,20 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
     if calm:
         with run.step("simplify", "looking for the simplest plan within the tolerance"):
             found, simplicity = with_calm(found, run)
+    found = _as_ended(found, run)
     plan = told_in_any_case(run, lambda: told_plan(study, found, run))
     return plan.model_copy(update={"simplicity": simplicity})
+
+
+def _as_ended(found: Answered, run: Run) -> Answered:
+    """The answer with who ended its searches, whichever of them it was that the user or the limit ended."""
+    choice = found.best.choice
+    if choice.status not in ("feasible", "unknown"):
+        return found
+    timed, interrupted = run.time_limit_s is not None, choice.interrupted or run.interrupted
+    return replace(
+        found, best=replace(found.best, choice=replace(choice, timed=timed, interrupted=interrupted))
+    )
 
 
 def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:

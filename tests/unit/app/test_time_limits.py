@@ -19,6 +19,7 @@ from planner.interfaces.time_limit import within
 from planner.planning import run as run_module
 from planner.planning.answering import fleet_plan as plan_case
 from planner.planning.answering import search
+from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.fleet_plan import answer_fleet
 from planner.planning.asking import kept as kept_case
 from planner.planning.asking.kept import kept
@@ -198,3 +199,23 @@ def test_fleets_tell_what_is_there_too(session, tmp_path, monkeypatch):
     assert "the time limit ended" in day.relax(run=Run(60.0)).warnings[-1]
     with pytest.raises(StoppedError):
         kept(day.study, day.problem, Run(0.0))
+
+
+@pytest.mark.parametrize(
+    ("status", "limit_s", "ended", "expected"),
+    [
+        ("feasible", None, False, (False, False)),
+        ("feasible", None, True, (False, True)),
+        ("feasible", 60.0, False, (True, False)),
+        # What was proved before is the same in every run.
+        ("optimal", 60.0, True, (False, False)),
+    ],
+)
+def test_a_plan_says_who_ended_any_of_its_searches(status, limit_s, ended, expected):
+    """Also one of many that settle or simplify it, whose own answers are not the plan."""
+    run = Run(limit_s)
+    if ended:
+        run.interrupt()
+    answer = FleetAnswer(None, None, FleetChoice(status))
+    choice = plan_case._as_ended(Answered(None, None, [answer], answer), run).best.choice
+    assert (choice.timed, choice.interrupted) == expected
