@@ -57,6 +57,8 @@ CUT_WITHIN = 3e-2
 """Of days, whose search for calm the clock may end: their tolerance for simplicity."""
 _OPEN = 1e-2
 """Of days, what the search of the optimum itself leaves unproved."""
+_ROUNDED = 1.05
+"""The gaps of the table have two digits."""
 CUT = "the clock ended its search, and the plan says so"
 
 
@@ -79,7 +81,8 @@ def test_the_plan_is_proved(path, plan):
     told = plan.simplicity
     if told is not None:
         hours = len(plan.periods)
-        assert plan.objective.gap <= max(0.02, TABLE[path.stem]["gap"]) + _OPEN
+        # Beyond that only what the table says, which is looked at when it changes.
+        assert plan.objective.gap <= max(0.02 + _OPEN, TABLE[path.stem]["gap"] * _ROUNDED)
         if plan.status == "optimal":
             assert (plan.objective.gap, told.proved) == (0.0, True)
         assert plan.objective.lower_bound <= told.optimum_usd_per_hour * hours * (1 + 1e-12)

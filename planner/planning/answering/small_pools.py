@@ -23,6 +23,7 @@ _ROUNDS, _MORE_ROUNDS = 5, 2
 _SMALL_STEPS, _STEP = 24, Fraction(5, 4)
 """Questions in which layouts that lack something count as a little slower, and how much slower each."""
 _HARDLY_MORE = 1 + Fraction(1, 100)
+"""Half of what calm plans may cost more by default: a better optimum would hardly move the plan."""
 _NONE = Fraction(0)
 Solve = Callable[[FleetProblem], FleetChoice]
 Again = Callable[[FleetProblem, FleetChoice], FleetChoice]
