@@ -20,7 +20,8 @@ def bound_of_lone_replicas(case: FleetCase, solve: Callable[[FleetProblem], Flee
     Every configuration becomes two: one for pools of a single replica, at its rate alone, and one for all
     larger pools, at the rate that is planned with. In a pool of one nothing is mixed, so the rate is exact.
     A pool that grows from one replica to two would look like another layout and like starts: limits on the
-    layouts of the day are left out, and those configurations start for nothing. Both only lower the bound.
+    layouts of the day are left out, and nothing is paid for starts. Both only lower the bound, and the hours
+    hardly depend on each other then, so that it is found in a moment.
 
     Args:
         case: what is asked.
@@ -34,14 +35,13 @@ def bound_of_lone_replicas(case: FleetCase, solve: Callable[[FleetProblem], Flee
     }
     options: list[Option] = []
     for option in question.options:
+        free = option.but(start_h=_NONE, drain_h=_NONE)
         alone = rate_of_pool_rps(case, option, 1) if option.pool in pools else None
         if alone is None or option.counted or alone >= option.rates_rps[0]:
-            options.append(option)
+            options.append(free)
             continue
-        free = option.but(start_h=_NONE, drain_h=_NONE)
-        lone = f"{option.id} alone"
         options += [
-            free.but(id=lone, rates_rps=(alone,), replicas_to=1),
+            free.but(id=f"{option.id} alone", rates_rps=(alone,), replicas_to=1),
             free.but(replicas_from=2),
         ]
     if len(options) == len(question.options):

@@ -46,8 +46,8 @@ def settled_sizes(
     ends a round, or nothing carries that, the plan before stands and says what it lacks.
 
     Rates at the real sizes are never higher, so what bounds the first answer bounds all of them; that an
-    answer is the best of a question with more demand proves nothing of it. Where the first answer was proved
-    and costs less, what replicas carry alone may bound the plan better.
+    answer is the best of a question with more demand proves nothing of it. Where the bound is below the plan,
+    what replicas carry alone may bound it better.
 
     Args:
         case: what is asked.
@@ -59,7 +59,7 @@ def settled_sizes(
     first = solve(case.question) if choice is None else choice
     case, found = _settled(case, solve, first, again)
     bound = first.lower_bound
-    if prove is not None and first.status == "optimal" and (found.value or _NONE) > (bound or _NONE):
+    if prove is not None and (found.value or _NONE) > (bound or _NONE):
         lone = bound_of_lone_replicas(case, prove)
         bound = bound if lone is None else max(bound or _NONE, min(lone, found.value or lone))
     return case, _bounded(found, bound)

@@ -92,7 +92,7 @@ def test_what_replicas_are_alone_is_asked_of_pools_that_may_be_alone(monkeypatch
     told = [(o.id, float(o.rates_rps[0]), o.replicas_from, o.replicas_to) for o in question.options]
     assert told == [("small alone", 1.0, 1, 1), ("small", 3.0, 2, None), ("large", 9.0, 1, None)]
     # To go from one replica to two is neither a start nor a change.
-    assert [float(o.start_h) for o in question.options] == [0, 0, 1]
+    assert [float(o.start_h) for o in question.options] == [0, 0, 0]
     assert question.limits.day == ()
     assert question.demands[0].mix
 

@@ -182,3 +182,16 @@ def test_a_plan_that_costs_hardly_more_with_what_it_lacks_is_taken(monkeypatch, 
     first = with_bound(10, 10, "feasible")
     _, found = small_pools.settled_sizes(one_option(), lambda _: first, again=again)
     assert (found.value, len(asked)) == (Fraction(expected[0]), expected[1])
+
+
+@pytest.mark.parametrize(("status", "bound"), [("optimal", 10), ("feasible", 8)])
+@pytest.mark.parametrize(("lone", "expected"), [(11, ("feasible", 11)), (14, ("optimal", 13))])
+def test_what_replicas_carry_alone_bounds_plans_of_proved_and_unproved_questions(
+    monkeypatch, status, bound, lone, expected
+):
+    """No plan of more demand costs less than one that is allowed to count them at what they carry alone."""
+    rounds(monkeypatch, SHORT)
+    monkeypatch.setattr(small_pools, "bound_of_lone_replicas", lambda case, prove: Fraction(lone))
+    answers = [with_bound(10, bound, status), with_bound(13, 13)]
+    _, found = small_pools.settled_sizes(one_option(), lambda _: answers.pop(0), prove=lambda _: cost(lone))
+    assert (found.status, found.value, found.lower_bound) == (expected[0], 13, expected[1])
