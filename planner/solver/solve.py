@@ -136,7 +136,9 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
             exact = {**asked, "workers": 1, "work": min(most, default=None)}
             found = _EXACT[attempt](problem, time_limit_s=mine["time_limit_s"], **exact)
         else:
-            found = solve_large(problem, **left(), progress=progress, start=how["start"], **asked)
+            tried = known if "quick" in attempts else None
+            more = {"progress": progress, "start": how["start"], "tried": tried}
+            found = solve_large(problem, **left(), **more, **asked)
         known = found if known is None else better_of(known, found)
         if progress is not None and known.value is not None:
             progress(_known(known, left.gone_s))

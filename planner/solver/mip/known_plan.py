@@ -1,12 +1,15 @@
-"""A plan that is known beforehand as the one that moves begin from, though some of its options be gone."""
+"""A plan that is known beforehand, of the same question or of one with more options."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from planner.schema.fleet import FleetChoice
 from planner.solver.mip.day_search import SimpleDay
+from planner.solver.mip.finish import buy, used_by
 from planner.solver.mip.plan import BlockPlan, Key
+from planner.solver.mip.run import Run
 from planner.solver.mip.state import State
 
 
@@ -18,7 +21,26 @@ def from_known(state: State, day: SimpleDay, known: FleetChoice) -> tuple[BlockP
         day: simple days of every workload.
         known: a plan of the same question, perhaps with more options.
     """
-    prepared, found = state.prepared, []
+    return tuple(
+        mine if state.fine([mine]) else day.columns.cheapest(mine.number, day.prices)
+        for mine in _blocks(state, known)
+    )
+
+
+def take_over(state: State, run: Run, known: FleetChoice) -> None:
+    """Plan and bound that another search of the same question found."""
+    if known.lower_bound is not None:
+        run.prove(float(known.lower_bound))
+    blocks = list(_blocks(state, known)) if known.periods else []
+    if blocks and state.fine(blocks):
+        bought = buy(state.prepared, used_by(state.prepared, blocks))
+        if bought is not None:
+            run.propose(blocks, bought.value, bought.units)
+
+
+def _blocks(state: State, known: FleetChoice) -> Iterator[BlockPlan]:
+    """What every block does there; options that are gone are left out."""
+    prepared = state.prepared
     for number, (work, periods) in enumerate(prepared.blocks):
         at = {
             (pool.options[place.option].id, place.site): (count, index)
@@ -30,6 +52,4 @@ def from_known(state: State, day: SimpleDay, known: FleetChoice) -> tuple[BlockP
             for (name, site), replicas in known.periods[period].counts.items():
                 if replicas and (name, site) in at:
                     counts[(period, *at[name, site])] = replicas
-        mine = BlockPlan(number, dict(counts))
-        found.append(mine if state.fine([mine]) else day.columns.cheapest(number, day.prices))
-    return tuple(found)
+        yield BlockPlan(number, dict(counts))

@@ -15,7 +15,7 @@ from planner.solver.mip.day_search import SimpleDay, simple_day, widths
 from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
-from planner.solver.mip.known_plan import from_known
+from planner.solver.mip.known_plan import from_known, take_over
 from planner.solver.mip.large import search_large
 from planner.solver.mip.plan import BlockPlan, Plan
 from planner.solver.mip.prepared import Prepared, prepare
@@ -67,6 +67,7 @@ def solve_mip(
     progress: Callable[[str], None] | None = None,
     quick: bool = False,
     start: FleetChoice | None = None,
+    tried: FleetChoice | None = None,
 ) -> FleetChoice:
     """The cheapest fleet, or the best one found with its bound.
 
@@ -84,6 +85,7 @@ def solve_mip(
         progress: told about once a second what is known.
         quick: end after what this process finds within a second.
         start: a plan of the question, perhaps with more options, that moves of days begin from.
+        tried: what a ``quick`` search and the exact engine left open.
     """
     run = Run(time_limit_s, progress, work_s)
     prepared = prepare(problem)
@@ -93,7 +95,9 @@ def solve_mip(
     try:
         day = _begun(state, run)
         good = goal == "good" and day is not None
-        status = "" if day is not None and goal == "any" else _quick(state, run, goal, good=good)
+        status = "" if tried else _quick(state, run, goal, good=good, day=day)
+        if tried:
+            take_over(state, run, tried)
         if status == "infeasible":
             return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
         ended = goal == "any" and run.blocks is not None
@@ -213,10 +217,10 @@ def _start(run: Run) -> Plan | None:
     return None if run.blocks is None else Plan(run.blocks, run.units)
 
 
-def _quick(state: State, run: Run, goal: Goal, *, good: bool = False) -> str:
+def _quick(state: State, run: Run, goal: Goal, *, good: bool = False, day: SimpleDay | None = None) -> str:
     """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
     prepared = state.prepared
-    if prepared.size > QUICK_SIZE:
+    if prepared.size > QUICK_SIZE or (day is not None and goal == "any"):
         return ""
     # Where two models race next, trying longer alone is time lost.
     quick_s = GOOD_S if good else RACING_S if races(prepared) else QUICK_S

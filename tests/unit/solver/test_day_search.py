@@ -22,7 +22,7 @@ from planner.solver.mip.day_search import simple_day, widths
 from planner.solver.mip.finish import finish
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
-from planner.solver.mip.known_plan import from_known
+from planner.solver.mip.known_plan import from_known, take_over
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.solve import DAY_NODES, DAY_WIDTHS
@@ -172,6 +172,19 @@ def test_a_known_plan_goes_on_with_fewer_options():
         kept = {name for period in best.periods for (name, _), n in period.counts.items()
                 if n and name.startswith(work.name)}  # fmt: skip
         assert names == kept if work.name != lost else not names & gone
+
+
+def test_what_other_searches_left_open_is_known_beforehand():
+    """Their plan and bound are where the large search begins, not what it finds again."""
+    problem = company()
+    state, run = State(prepare(problem), 0), Run(None)
+    left = replace(begun(problem), lower_bound=F(1, 3))
+    take_over(state, run, left)
+    assert (run.value, run.bound) == (pytest.approx(float(left.value)), pytest.approx(1 / 3))
+    assert finish(problem, state.prepared, run.blocks, run.units).value == left.value
+    without = Run(None)
+    take_over(state, without, FleetChoice("unknown", lower_bound=F(2)))
+    assert (without.blocks, without.bound) == (None, 2.0)
 
 
 def test_good_plans_begin_from_what_is_known():
