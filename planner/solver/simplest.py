@@ -9,10 +9,11 @@ where the work ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from heapq import heappop, heappush
 from typing import Literal, Protocol
 
 from planner.constraints.plan.day_usage import DayUsage
@@ -54,7 +55,7 @@ Clock = Callable[[], float]
 
 _AIMS: tuple[DayCount, ...] = ("pools", "changes", "places")
 _KINDS = {"cost": "budget", "gpus": "max-gpus", "power": "power"}
-QUESTIONS = 60
+QUESTIONS = 50
 """Asked at most; a plan of few options takes a fraction of a second each."""
 _MOST_OPTIONS = 60
 """Beyond so many options sets of them are not searched: only those that promise most are tried."""
@@ -122,6 +123,33 @@ def counts_of(question: FleetProblem, choice: FleetChoice) -> dict[DayCount, int
 def _row(question: FleetProblem, aim: DayCount, most: int) -> DayRow:
     sites = counted(question.lines) if aim == "places" else ()
     return DayRow(f"simplest:{aim}", f"simplest-{aim}", aim, aim, most, aim, each=False, sites=sites)
+
+
+_Cost = tuple[int, Fraction]
+"""How many options less, negative, and for how much."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What it takes to do without an option."""
+
+    found: FleetChoice
+    more: int
+    """Other options that the plan does without, too."""
+
+    @property
+    def open(self) -> bool:
+        return self.found.status == "unknown"
+
+    @property
+    def cost(self) -> _Cost:
+        """What promises most is least: many options less, for little."""
+        return -self.more, self.found.value or Fraction(0)
+
+    @property
+    def least(self) -> _Cost:
+        """The least that it takes with fewer options."""
+        return -self.more, self.found.lower_bound or Fraction(0)
 
 
 class _Search:
@@ -217,17 +245,36 @@ class _Search:
         return self.ask(question, "good", left_s, brief=False, start=self.choice)
 
     def _drop(self) -> bool:
-        """One option less, the one missed least, as long as that goes; whether few answers were open."""
+        """One option less, the one missed least, as long as that goes; whether few answers were open.
+
+        To miss one of fewer options never costs less: looks are taken again only while what an older one
+        proved promises more than the best that is new.
+        """
+        old: dict[str, _Look] = {}
         while True:
             used = self._used()
-            # Roughly first: of what promises most it is then asked what it really takes.
-            found = [(self._asked(used - {name}, (), "good", _SCOUTING_S), name) for name in sorted(used)]
-            cheap = [(len(options_of(one)), one.value, name) for one, name in found if one.value is not None]
-            asked = (self._asked(used - {name}, (), "value") for _, _, name in sorted(cheap))
-            fewer = next((one for one in asked if one.value is not None), None)
+            fewer = next((one for one in self._without(used, old) if one.value is not None), None)
             if fewer is None:
-                return 2 * sum(one.status == "unknown" for one, _ in found) <= len(found)
+                return 2 * sum(old[name].open for name in used) <= len(used)
             self.choice = fewer
+
+    def _without(self, used: Names, old: dict[str, _Look]) -> Iterator[FleetChoice]:
+        """The cheapest plan without one of these options, then the next one; looks are kept in ``old``."""
+        unseen = -len(used), Fraction(0)
+        hopeless = {name for name, look in old.items() if look.found.status == "infeasible"}
+        waiting = sorted((old[name].least if name in old else unseen, name) for name in used - hopeless)
+        new: list[tuple[_Cost, str]] = []
+        while waiting or new:
+            if new and (not waiting or new[0] <= waiting[0]):
+                _, name = heappop(new)
+                yield self._asked(used - {name}, (), "value")
+                continue
+            # Roughly first: of what promises most it is then asked what it really takes.
+            _, name = waiting.pop(0)
+            found = self._asked(used - {name}, (), "good", _SCOUTING_S)
+            look = old[name] = _Look(found, len(used) - 1 - len(options_of(found)))
+            if found.value is not None:
+                heappush(new, (look.cost, name))
 
     def _thin(self) -> None:
         """One layout less, the one least in use, as long as that goes; searched from the present plan."""

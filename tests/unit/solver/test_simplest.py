@@ -48,3 +48,29 @@ def test_the_simplest_plan_equals_a_program_written_a_second_time(seed):
     assert list(found.counts.values()) == expected
     assert broken(problem, found.choice) == []
     assert best.value <= found.choice.value <= best.value * (1 + tolerance)
+
+
+def test_what_cannot_be_missed_is_not_asked_of_fewer_options():
+    """A question without a plan has none with fewer options; looks at the others are not all taken again."""
+    asked = []
+
+    def watched(question, goal, limit_s, *, brief=True, start=None):
+        found = ask(question, goal, limit_s, brief=brief, start=start)
+        if goal == "good":
+            asked.append((frozenset(option.id for option in question.options), found.status))
+        return found
+
+    hopeless = 0
+    for seed in range(8):
+        r = random.Random(SEED + seed)
+        problem = longer(r, small_fleet(SEED + seed))
+        best = solve_fleet(problem, goal="value", time_limit_s=60)
+        if best.value is None:
+            continue
+        simplest(problem, best, Fraction(1, 5), watched, 120)
+        without = [names for names, status in asked if status == "infeasible"]
+        for place, (names, _) in enumerate(asked):
+            assert not any(names < more for more, status in asked[:place] if status == "infeasible")
+        hopeless += len(without)
+        asked.clear()
+    assert hopeless
