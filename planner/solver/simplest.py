@@ -148,7 +148,7 @@ class _Look:
 
     @property
     def least(self) -> _Cost:
-        """The least that it takes with fewer options."""
+        """What it promises with fewer options, which never cost less than the bound."""
         return -self.more, self.found.lower_bound or Fraction(0)
 
 

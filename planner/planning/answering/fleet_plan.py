@@ -50,7 +50,7 @@ _FEW = 2
 """Layouts beside those of a plan near which a question is asked again: of four each, the exact engine leaves
 problem 09 open, of two it proves a better plan in a third of the time."""
 _PROOF_S = 2.0
-"""For a better bound of what replicas carry alone; counted work without a time limit."""
+"""For a bound from what replicas carry alone; counted work without a time limit."""
 
 
 def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
