@@ -1,4 +1,4 @@
-"""The busiest hours of a day, each on its own: where one of them has no plan, the day has none.
+"""Hours of a day, each on its own: where one of the busiest has no plan, the day has none.
 
 What ties the hours (starts, reserved GPUs, limits on layouts and on the mean) only takes plans away. One
 hour is settled hundreds of times faster than the day (two models, budget 10 % short at the peak: 0.3 s
@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from planner.schema.fleet import FleetProblem
+from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.solver.cp.canonical import only, separable
 from planner.solver.cp.supports import supports
 
+_NONE = Fraction(0)
 _MOST = 2
 """Hours that are looked at."""
 
@@ -32,6 +33,18 @@ def busiest_hours(problem: FleetProblem) -> Iterator[FleetProblem]:
     free = replace(problem, limits=replace(problem.limits, day=(), must_use=(), rows=rows))
     for period in _busiest(problem)[:_MOST]:
         yield only(free, period)
+
+
+def hour_of(problem: FleetProblem, choice: FleetChoice, period: int) -> FleetProblem:
+    """The question of one hour of a plan, whose reserved GPUs are paid whether they are used or not."""
+    bought = choice.periods[period].bought
+    lines = tuple(
+        replace(line, usd_per_gpu_h=Fraction(0), max_gpus=bought.get(line.id, 0))
+        if line.term == "reserved"
+        else line
+        for line in problem.lines
+    )
+    return only(replace(problem, lines=lines, limits=replace(problem.limits, day=())), period)
 
 
 def _busiest(problem: FleetProblem) -> list[int]:

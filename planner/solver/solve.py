@@ -174,6 +174,11 @@ def _hopeless(problem: FleetProblem, left: _Left, how: Mapping[str, Any]) -> Fle
     return None
 
 
+def exact_reaches(problem: FleetProblem) -> bool:
+    """The exact engine is tried on fleets of this size."""
+    return size(problem) <= MIDDLE
+
+
 def _attempts(problem: FleetProblem) -> tuple[str, ...]:
     """Engines in the order in which they are tried; the size decides, no clock."""
     if problem.places:

@@ -43,7 +43,7 @@ class Crew:
         """Start them."""
         self._own = (prepared, seed)
         self._hello = pickle.dumps(self._own)
-        self._size = size
+        self.size = size
         self._known: list[Cut] = []
         self._seen: set[Cut] = set()
         self._deaths = 0
@@ -91,7 +91,7 @@ class Crew:
     def _free(self, busy: Container[Process]) -> Process | None:
         """A process without work, a new one where one is missing; None where there is none."""
         free = next((one for one in self._processes if one not in busy), None)
-        while free is None and len(self._processes) < self._size and self._deaths < MOST_DEATHS:
+        while free is None and len(self._processes) < self.size and self._deaths < MOST_DEATHS:
             started = self._started()
             if started is None:
                 return None

@@ -11,6 +11,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from planner.constraints.packing import rooms
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetProblem, Host, Site
@@ -39,9 +41,9 @@ class Prepared:
 
     @cached_property
     def size(self) -> int:
-        """Replica counts of the whole model, once for every bucket."""
+        """Replica counts of the whole model, once for every bucket with demand."""
         pools = [pool for work in self.works for pool in work.pools]
-        return self.periods * sum(len(pool.places) * len(pool.demand.buckets) for pool in pools)
+        return sum(len(pool.places) * int(np.count_nonzero(pool.demand_f)) for pool in pools)
 
     @cached_property
     def hosts(self) -> dict[str, Host]:

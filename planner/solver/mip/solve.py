@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
+from planner.solver.mip.by_hours import by_hours
 from planner.solver.mip.crew import Crew, CrewLost
 from planner.solver.mip.day_moves import GAIN, move_days
 from planner.solver.mip.day_search import SimpleDay, simple_day, widths
@@ -17,11 +19,12 @@ from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
 from planner.solver.mip.known_plan import from_known, take_over
 from planner.solver.mip.large import search_large
+from planner.solver.mip.mip import INF
 from planner.solver.mip.plan import BlockPlan, Plan
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.race import races
 from planner.solver.mip.repair import repaired
-from planner.solver.mip.run import Run
+from planner.solver.mip.run import PROVED_GAP, Run
 from planner.solver.mip.state import State
 from planner.solver.work import Limit
 
@@ -39,6 +42,8 @@ BRIEF_S = 4.0
 BRIEF_SIZE = 200
 """`Prepared.size` up to which it is asked where work is counted: the root of a day of six layouts at two
 places (504) took 13 s of CPU and found nothing."""
+NEAR_GAP = 0.01
+"""Of a day that its hours bound: what is left are starts mostly, of which prices prove nothing."""
 GOOD_S = 0.6
 """The same of days whose moves suffice."""
 DAY_SIZE = 2000
@@ -52,6 +57,8 @@ MOVES_PART, DAY_PART = 0.3, 0.3
 """Of the work that is left: moves of one workload's day, and each search, where the nodes take that long."""
 _EXACT_ROUNDS = 20
 """Solutions in a row that rounding made look sufficient."""
+_BEST = ("plan", "value")
+"""Goals that ask for the best plan and its bound."""
 _CONFIRM_S = 30.0
 """For the second opinion on `infeasible`, at most."""
 
@@ -94,35 +101,64 @@ def solve_mip(
     trouble: tuple[str, ...] = ()
     try:
         day = _begun(state, run)
+        hours_first = goal in _BEST and (day is not None or _one_large_hour(prepared))
+        spent_s = 0.0
+        if hours_first and not tried:
+            spent_s = _timed(run, partial(by_hours, state, run))
         good = goal == "good" and day is not None
-        status = "" if tried else _quick(state, run, goal, good=good, day=day)
+        open_ = not tried and run.gap > PROVED_GAP
+        status = _quick(state, run, goal, spent_s, good=good, day=day) if open_ else ""
         if tried:
             take_over(state, run, tried)
-        if status == "infeasible":
-            return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
-        ended = goal == "any" and run.blocks is not None
-        if status == "" and not run.done and not quick and not ended:
+        ended = quick or (goal == "any" and run.blocks is not None)
+        if status == "" and not run.done and not ended:
+            if goal in _BEST and not hours_first:
+                by_hours(state, run)
             size = max(workers, min(os.cpu_count() or 1, 2))
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])
                 with suppress(CrewLost):
-                    whole = day is None or prepared.size <= DAY_SIZE
-                    if day is not None:
-                        first = day.plan.blocks if start is None else from_known(state, day, start)
-                        ended = move_days(state, crew, run, day, first, 1.0 if good else MOVES_PART)
-                        if not whole and not good:
-                            _bounded(prepared, crew, run, day, seed, size)
-                        if ended or not good:
-                            _widened(state, crew, run, day)
-                    if whole and not good and search_large(state, crew, run, goal) == "infeasible":
-                        return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
+                    status = _searched(state, crew, run, goal, day, start)
                 trouble = crew.trouble
+        if status == "infeasible":
+            return FleetChoice("infeasible", engine="HiGHS", trace=tuple(run.trace))
     except KeyboardInterrupt:
         if run.blocks is None:
             raise
         interrupted = True
     found = _closed(problem, prepared, run)
     return replace(found, interrupted=interrupted, trouble=() if found.status == "optimal" else trouble)
+
+
+def _one_large_hour(prepared: Prepared) -> bool:
+    return prepared.periods == 1 and prepared.size > BRIEF_SIZE
+
+
+def _timed(run: Run, work: Callable[[], object]) -> float:
+    """Seconds of the run that some work takes."""
+    begun_s = run.seconds
+    work()
+    return run.seconds - begun_s
+
+
+def _searched(
+    state: State, crew: Crew, run: Run, goal: Goal, day: SimpleDay | None, start: FleetChoice | None
+) -> str:
+    """Better plans and bounds in ``run``; ``infeasible`` where that is proved."""
+    if day is None:
+        return search_large(state, crew, run, goal)
+    good, whole = goal == "good", state.prepared.size <= DAY_SIZE
+    first = run.blocks or day.plan.blocks
+    if start is not None:
+        first = from_known(state, day, start)
+    by_their_hours = run.bound > -INF
+    ended = move_days(state, crew, run, day, first, 1.0 if good else MOVES_PART)
+    if not whole and not good and not by_their_hours:
+        _bounded(state.prepared, crew, run, day, state.seed, crew.size)
+    if ended or not good:
+        _widened(state, crew, run, day)
+    near = by_their_hours and run.gap <= NEAR_GAP
+    return search_large(state, crew, run, goal) if whole and not good and not near else ""
 
 
 def solve_brief(
@@ -217,8 +253,13 @@ def _start(run: Run) -> Plan | None:
     return None if run.blocks is None else Plan(run.blocks, run.units)
 
 
-def _quick(state: State, run: Run, goal: Goal, *, good: bool = False, day: SimpleDay | None = None) -> str:
-    """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing."""
+def _quick(
+    state: State, run: Run, goal: Goal, spent_s: float, *, good: bool = False, day: SimpleDay | None = None
+) -> str:
+    """The whole model for a moment: ``optimal``, ``infeasible`` or, undecided, nothing.
+
+    What the hours took before, ``spent_s``, does not count.
+    """
     prepared = state.prepared
     if prepared.size > QUICK_SIZE or (day is not None and goal == "any"):
         return ""
@@ -227,7 +268,7 @@ def _quick(state: State, run: Run, goal: Goal, *, good: bool = False, day: Simpl
     if prepared.periods == 1:
         quick_s = HOUR_S
     for _ in range(_EXACT_ROUNDS):
-        left = min(quick_s - run.seconds, run.left_s)
+        left = min(quick_s + spent_s - run.seconds, run.left_s)
         if left <= 0:
             return ""
         found = solve_whole(state, run.limit(left), 1.0 if goal == "any" else 0.0, _start(run))

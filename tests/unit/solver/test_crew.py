@@ -71,6 +71,7 @@ def test_a_process_that_dies_is_replaced_and_its_work_done_again(prepared, death
 def test_processes_that_all_die_end_the_search_in_words(deaths, monkeypatch):
     deaths += [2] * 50
     monkeypatch.setattr(solve_module, "QUICK_SIZE", 0)
+    monkeypatch.setattr(solve_module, "by_hours", lambda *_: False)
     found = solve_mip(PROBLEM, time_limit_s=30)
     assert (found.status, found.value) == ("unknown", None)
     assert found.trouble == ("a search process was killed by SIGKILL",)

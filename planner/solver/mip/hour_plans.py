@@ -1,0 +1,180 @@
+"""Plans of single hours from the fewest GPUs with which they can be carried.
+
+Of an hour the cheapest point is taken apart into points of its workloads, and for each of these replicas are
+looked for. Points may be too low (parts of a demand by place, fewest replicas of a pool): then what the
+replicas use takes the place of the point, and the hour is asked again. In the end each workload of an hour
+is looked at once more beside the hours before and after: with the same GPUs, or few more, others may have to
+start less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from planner.schema.fleet import FleetProblem
+from planner.solver.mip.frontiers import Frontiers
+from planner.solver.mip.hour_replicas import At, Beside, HourReplicas, at_places
+from planner.solver.mip.mip import INF, Floats
+from planner.solver.mip.offers import least_cost, with_reserved
+from planner.solver.mip.plan import BlockPlan
+from planner.solver.mip.points import Points, together
+from planner.solver.mip.state import State
+
+_TRIES, _SWEEPS = 8, 2
+"""Points of an hour, and looks at every hour beside those around it."""
+_GAIN = 1e-9
+
+Hour = dict[int, BlockPlan]
+"""By workload, one hour of it."""
+
+
+class HourPlans:
+    """Of one fleet, whose hours nothing ties but the purchases."""
+
+    def __init__(self, state: State, fronts: Frontiers, chosen: Points, tied: FleetProblem) -> None:
+        """Nothing is planned yet.
+
+        Args:
+            state: of the question.
+            fronts: of the same one; they learn which points are too low, and bound nothing then.
+            chosen: [period][kind], points from which it is decided what is reserved.
+            tied: the question in which starts are paid.
+        """
+        self._fronts, self._works = fronts, state.prepared.works
+        self._periods = state.prepared.periods
+        self._offers = [
+            with_reserved(offers, fronts.units, chosen[:, g]) for g, offers in enumerate(fronts.offers)
+        ]
+        self._replicas = HourReplicas(state, fronts, self._offers, tied)
+        self._known: dict[object, dict[At, int] | None] = {}
+
+    def plan(self, over: Callable[[], bool]) -> list[BlockPlan] | None:
+        """A plan of every block; None where a workload has none in some hour, or time is over before.
+
+        Args:
+            over: whether time is over.
+        """
+        hours: dict[int, Hour] = {}
+        for period in self._busiest_first():
+            mine = None if over() else self._hour(period)
+            if mine is None:
+                return None
+            hours[period] = mine
+            for work, plan in mine.items():
+                self._replicas.used[work] |= {*at_places(plan)}
+        if self._periods > 1:
+            self._with_fewer_starts(hours, over)
+        found = {plan.number: plan for mine in hours.values() for plan in mine.values()}
+        return [found[number] for number in range(len(found))]
+
+    def _busiest_first(self) -> list[int]:
+        """Layouts of the busiest hour may serve the others too."""
+        loads = sum(
+            pool.demand_f.sum(axis=1) / max(float(pool.demand_f.sum(axis=1).max()), 1e-12)
+            for work in self._works
+            for pool in work.pools
+        )
+        return [int(period) for period in np.argsort(-np.asarray(loads), kind="stable")]
+
+    # -- hours on their own -------------------------------------------------------------------------------
+
+    def _hour(self, period: int) -> Hour | None:
+        """The cheapest plan that was found for an hour."""
+        best: Hour | None = None
+        least = INF
+        for _ in range(_TRIES):
+            works = self._fronts.of_period(period)
+            if len(works) < len(self._works):
+                return None
+            parts = dict(zip((work for work, _ in works), self._parts(works), strict=True))
+            found = {work: self._at_part(work, period, part) for work, part in parts.items()}
+            plans = {work: plan for work, plan in found.items() if plan is not None}
+            if len(plans) < len(works):
+                break
+            taken = {work: self._replicas.taken(plan) for work, plan in plans.items()}
+            cost = self._usd(taken.values())
+            if cost < least:
+                best, least = plans, cost
+            low = [work for work, part in parts.items() if (taken[work] > part).any()]
+            if not low:
+                break
+            for work in low:
+                self._fronts.works[work].learn(period, parts[work], taken[work])
+        return best
+
+    def _at_part(self, work: int, period: int, part: Points) -> BlockPlan | None:
+        """A workload in an hour with so many GPUs of every kind, or few more."""
+        key = (work, self._fronts.works[work].demand(period), tuple(part.tolist()))
+        if key not in self._known:
+            found = self._replicas.within(work, period, part)
+            self._known[key] = None if found is None else at_places(found)
+        mine = self._known[key]
+        if mine is None:
+            return None
+        counts = {(period, *at): count for at, count in mine.items()}
+        return BlockPlan(self._replicas.number[work, period], counts)
+
+    def _usd(self, taken: Iterable[Points]) -> float:
+        """What is paid in an hour."""
+        return float(self._costs(np.sum([*taken], axis=0)[None])[0])
+
+    def _costs(self, points: Points) -> Floats:
+        total = np.zeros(len(points))
+        for g, offers in enumerate(self._offers):
+            most = int(points[:, g].max(initial=0))
+            total += least_cost(offers, self._fronts.units, most)[0][points[:, g]]
+        return total
+
+    def _parts(self, works: Sequence[tuple[int, Points]]) -> list[Points]:
+        """By workload, a point of it; their sum costs least."""
+        sums = [works[0][1]]
+        for _, points in works[1:]:
+            sums.append(together(sums[-1], points))
+        left = sums[-1][int(np.argmin(self._costs(sums[-1])))]
+        found: list[Points] = []
+        for before, (_, points) in zip(reversed(sums[:-1]), reversed(works[1:]), strict=True):
+            rest = left[None] - points
+            # Merged sums lie below what they stand for: the nearest that is there.
+            over = np.zeros((len(points), len(before)))
+            for have, need in zip(rest.T, before.T, strict=True):
+                over += np.maximum(need[None] - have[:, None], 0)
+            mine, other = np.unravel_index(int(np.argmin(over)), over.shape)
+            found.append(points[mine])
+            left = before[other]
+        return [left, *reversed(found)]
+
+    # -- hours beside one another -------------------------------------------------------------------------
+
+    def _with_fewer_starts(self, hours: dict[int, Hour], over: Callable[[], bool]) -> None:
+        """Better hours beside those around them, around the day."""
+        for _ in range(_SWEEPS):
+            changed = [
+                (period, work)
+                for period in range(self._periods)
+                for work in range(len(self._works))
+                if not over() and self._changed(hours, period, work)
+            ]
+            if not changed:
+                return
+
+    def _changed(self, hours: dict[int, Hour], period: int, work: int) -> bool:
+        hour = hours[period]
+        before, after = (at_places(hours[(period + step) % self._periods][work]) for step in (-1, 1))
+        now_usd = self._with_starts_usd(hour, work, (before, after))
+        if now_usd - self._usd([self._replicas.taken(plan) for plan in hour.values()]) <= _GAIN:
+            return False
+        found = self._replicas.within(work, period, self._replicas.taken(hour[work]), (before, after))
+        if found is None:
+            return False
+        other = hour | {work: found}
+        if self._with_starts_usd(other, work, (before, after)) >= now_usd - _GAIN:
+            return False
+        hours[period] = other
+        return True
+
+    def _with_starts_usd(self, hour: Hour, work: int, beside: Beside) -> float:
+        """An hour, with the starts of one workload."""
+        paid = self._usd([self._replicas.taken(plan) for plan in hour.values()])
+        return paid + self._replicas.starts_usd(work, at_places(hour[work]), beside)

@@ -1,0 +1,147 @@
+"""Replicas of one workload in one hour, for which it is known how many GPUs of each kind they may take."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from planner.schema.fleet import FleetProblem
+from planner.solver.mip.frontiers import Frontiers
+from planner.solver.mip.limits import Terms
+from planner.solver.mip.mip import INF, Model, solve
+from planner.solver.mip.offers import Offer
+from planner.solver.mip.plan import BlockPlan, read_block
+from planner.solver.mip.points import Points
+from planner.solver.mip.pool_rows import Block
+from planner.solver.mip.state import State
+from planner.solver.work import Limit
+
+_ROUNDS = 4
+"""Solutions in a row that break a row of replica spares."""
+_WORK, _GAP = Limit(1.0), 0.01
+"""For one program."""
+_TIE, _NEW = 1e-3, 1.1
+"""What a GPU within the point counts of its price, and how much more one of a layout that is not in use."""
+
+At = tuple[int, int]
+"""Numbers of a pool and of a place."""
+Beside = tuple[Mapping[At, int], Mapping[At, int]]
+"""Replicas in the hour before and in the one after."""
+
+
+class HourReplicas:
+    """Of a fleet whose hours nothing ties but the purchases."""
+
+    def __init__(
+        self, state: State, fronts: Frontiers, offers: Sequence[Sequence[Offer]], tied: FleetProblem
+    ) -> None:
+        """Nothing is in use yet.
+
+        Args:
+            state: of the question.
+            fronts: of the same one.
+            offers: [kind], what can be bought in an hour.
+            tied: the question in which starts are paid.
+        """
+        self.state, self.fronts, self._offers = state, fronts, offers
+        self._prepared = prepared = state.prepared
+        self.number = {(work, at[0]): number for number, (work, at) in enumerate(prepared.blocks)}
+        self.used: dict[int, set[At]] = defaultdict(set)
+        """By workload, what is in use in some hour."""
+        self._usd, self._sold = np.full(len(prepared.stands), INF), np.zeros(len(prepared.stands))
+        for offer in itertools.chain(*offers):
+            stand = prepared.stands.index((offer.line.host, offer.line.site))
+            self._usd[stand] = min(self._usd[stand], offer.usd_per_h)
+            self._sold[stand] += offer.most
+        options = {option.id: option for option in tied.options}
+        self._start_usd = {
+            (work, pool, place): float(tied.start_usd(options[mine.options[at.option].id], at.site))
+            for work, one in enumerate(prepared.works)
+            for pool, mine in enumerate(one.pools)
+            for place, at in enumerate(mine.places)
+        }
+
+    def within(self, work: int, period: int, part: Points, beside: Beside | None = None) -> BlockPlan | None:
+        """Replicas that carry the hour and take hardly more than these GPUs; None where none are found.
+
+        Args:
+            work: number of the workload.
+            period: which hour.
+            part: [kind], units.
+            beside: replicas of the hours beside, against which starts are paid.
+        """
+        number = self.number[work, period]
+        for _ in range(_ROUNDS):
+            model = Model()
+            block = self.state.writer.write(model, number)
+            self._count(model, period, part, block)
+            if beside is not None:
+                self._starts(model, block, beside)
+            answer = solve(model, limit=_WORK, gap=_GAP, seed=self.state.seed)
+            if answer.columns is None:
+                return None
+            plan = read_block(number, block, answer.columns)
+            cuts, fine = self.state.short([plan])
+            if fine:
+                return plan
+            if not cuts:
+                return None
+        return None
+
+    def _count(self, model: Model, period: int, part: Points, block: Block) -> None:
+        """What the lines sell, and what is used beyond the part."""
+        by: dict[int, Terms] = defaultdict(list)
+        for stand, most in enumerate(self._sold):
+            terms = block.uses.get(self._prepared.stand_at(period, stand), [])
+            by[self.fronts.kind_at[stand]] += terms
+            if terms and most < INF:
+                model.row(terms, upper=most)
+            for column, gpus in terms if most else ():
+                model.cost[column] += _TIE * float(self._usd[stand]) * gpus
+        units = self.fronts.units
+        for kind, terms in by.items():
+            usd = max((offer.usd_per_h for offer in self._offers[kind]), default=0.0)
+            beyond = model.column(0, INF, whole=True, cost=usd / units)
+            model.row([*terms, (beyond, -1.0 / units)], upper=float(part[kind]) / units)
+        for (_, pool, place), column in block.counts.items():
+            if (pool, place) not in self.used[block.work]:
+                model.cost[column] *= _NEW
+
+    def _starts(self, model: Model, block: Block, beside: Beside) -> None:
+        """Replicas that start in the hour, and in the one after it."""
+        before, after = beside
+        for (_, pool, place), column in block.counts.items():
+            usd = self._start_usd[block.work, pool, place]
+            if not usd:
+                continue
+            had, needed = before.get((pool, place), 0), after.get((pool, place), 0)
+            model.row([(model.column(0, INF, cost=usd), 1.0), (column, -1.0)], lower=-had)
+            if needed:
+                model.row([(model.column(0, INF, cost=usd), 1.0), (column, 1.0)], lower=needed)
+
+    def starts_usd(self, work: int, mine: Mapping[At, int], beside: Beside) -> float:
+        """What is paid for starts in an hour, and in the one after it."""
+        before, after = beside
+        return sum(
+            self._start_usd[work, *at] * max(now - had.get(at, 0), 0)
+            for now_at, had in ((mine, before), (after, mine))
+            for at, now in now_at.items()
+        )
+
+    def taken(self, plan: BlockPlan) -> Points:
+        """[kind]: units of what a plan of one hour takes."""
+        found = np.zeros(len(self.fronts.kinds), dtype=np.int64)
+        work, _ = self._prepared.blocks[plan.number]
+        pools = self._prepared.works[work].pools
+        for (_, pool, index), count in plan.counts.items():
+            place = pools[pool].places[index]
+            found[self.fronts.kind_at[place.stand]] += int(place.room_gpus * self.fronts.units) * count
+        return found
+
+
+def at_places(plan: BlockPlan) -> dict[At, int]:
+    """The replicas of a plan of one hour."""
+    return {key[1:]: count for key, count in plan.counts.items()}

@@ -1,0 +1,71 @@
+"""Sets of prefill and decode options in which every pair fits, of one place: none of them is within another.
+
+All options of a workload that are in use at one place and in one period lie within one of these sets
+(`planner.solver.mip.pairs` has the rule for a pair).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from planner.schema.choice import Coupling, Option
+
+Fitting = tuple[frozenset[int], frozenset[int]]
+"""Numbers of the prefill and of the decode options in their pools."""
+
+_Numbered = list[tuple[int, Option]]
+_NONE = Fraction(0)
+
+
+def fitting_sets(
+    prefill: Sequence[Option], decode: Sequence[Option], coupling: Coupling | None
+) -> dict[str, list[Fitting]]:
+    """By place, the largest sets.
+
+    Args:
+        prefill: of one workload.
+        decode: the same.
+        coupling: what a pair must keep.
+    """
+    at: dict[str, tuple[_Numbered, _Numbered]] = defaultdict(lambda: ([], []))
+    for side, options in enumerate((prefill, decode)):
+        for number, option in enumerate(options):
+            at[option.place][side].append((number, option))
+    return {place: _largest(_sets(*sides, coupling)) for place, sides in sorted(at.items())}
+
+
+def _sets(prefill: _Numbered, decode: _Numbered, coupling: Coupling | None) -> Iterator[Fitting]:
+    if coupling is None:
+        yield _numbers(prefill), _numbers(decode)
+        return
+    formats = {option.kv for _, option in (*prefill, *decode)} - {None} or {None}
+    for kv in formats:
+        first, second = ([one for one in side if one[1].kv in (kv, None)] for side in (prefill, decode))
+        limit_s = coupling.ttft_limit_s
+        if limit_s is None:
+            yield _numbers(first), _numbers(second)
+            continue
+        for most_s in {option.transfer_s or _NONE for _, option in second}:
+            yield (
+                _numbers(one for one in first if _in_time(one[1], most_s, limit_s)),
+                _numbers(one for one in second if (one[1].transfer_s or _NONE) <= most_s),
+            )
+
+
+def _in_time(prefill: Option, transfer_s: Fraction, limit_s: Fraction) -> bool:
+    return prefill.ttft_s is None or prefill.ttft_s + max(prefill.transfer_s or _NONE, transfer_s) <= limit_s
+
+
+def _numbers(side: Iterable[tuple[int, Option]]) -> frozenset[int]:
+    return frozenset(number for number, _ in side)
+
+
+def _largest(sets: Iterable[Fitting]) -> list[Fitting]:
+    found = sorted({one for one in sets if all(one)}, key=lambda one: [sorted(side) for side in one])
+    return [
+        one
+        for one in found
+        if not any(one != other and one[0] <= other[0] and one[1] <= other[1] for other in found)
+    ]

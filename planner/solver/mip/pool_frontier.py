@@ -1,0 +1,190 @@
+"""The fewest GPUs with which a pool carries a demand: Pareto-minimal counts by kind of GPU.
+
+A replica takes GPUs of one type at one place, so what a pool carries is a sum of unbounded knapsacks
+
+    carried_g(x) = max_o carried_g(x - gpus_o) + rate_o
+
+and counts x are enough where ``sum_g carried_g(x_g) >= demand``. What is left out makes a frontier lower,
+never higher. Several buckets are weighed to one: no replica carries more than its best bucket, weighed.
+Options may be meant for a pool of one replica alone, or for larger pools.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.schema.fleet import Site
+from planner.solver.mip.mip import Floats
+from planner.solver.mip.points import MANY, Points, merged, pruned, together
+from planner.solver.mip.pools import Pool
+
+Kind = tuple[str, str]
+"""GPU type and place: replicas at different places do not work together."""
+Some = frozenset[int] | None
+"""Options of a pool; None: all."""
+
+MOST_UNITS = 4096
+"""Up to so many GPUs of one kind a knapsack is filled; a demand that needs more has no frontier."""
+_BANDS = 6
+"""Of rates, in one of which the smallest lost replica lies."""
+_ROUNDING = 1.0 - 1e-9
+_Ints = npt.NDArray[np.int64]
+
+
+class PoolFrontier:
+    """Of one pool, in periods in which the same buckets have demand."""
+
+    def __init__(
+        self, pool: Pool, live: Sequence[int], kinds: Sequence[Kind], place_of: Mapping[Site, str], units: int
+    ) -> None:
+        """Rates of one bucket, weighed.
+
+        Args:
+            pool: with the options left for it.
+            live: buckets with demand.
+            kinds: what points count, in their order.
+            place_of: the place of a site, where places matter.
+            units: parts in which a GPU is counted.
+        """
+        self.lost, self.width, self.buckets = pool.spares_of("replicas"), len(kinds), len(live)
+        each = pool.rates_f[:, list(live)]
+        best = each.max(axis=0, initial=0.0)
+        weights = np.divide(1.0, best, out=np.zeros(best.shape), where=best > 0)
+        self.served = bool((best > 0).all())
+        self.needs = pool.demand_f[:, list(live)] @ weights * _ROUNDING
+        rates = (each * weights).max(axis=1, initial=0.0)
+        number = {kind: index for index, kind in enumerate(kinds)}
+        rows = {
+            (
+                place.option,
+                number[pool.options[place.option].gpu, place_of.get(place.site, "")],
+                int(place.room_gpus * units),
+            )
+            for place in pool.places
+            if rates[place.option] > 0
+        }
+        columns = list(zip(*sorted(rows), strict=True)) or [()] * 3
+        self.option, self.kind, self.size = (np.array(one, dtype=np.int64) for one in columns)
+        self.rate = rates[self.option]
+        mine = [pool.options[option] for option in self.option]
+        self.alone = np.array([option.replicas_from <= 1 for option in mine], dtype=bool)
+        self.beside = np.array([option.replicas_to != 1 for option in mine], dtype=bool)
+        self._filled: dict[tuple[Some, float], dict[int, tuple[Floats, Floats]]] = {}
+
+    def at(self, need: float, some: Some = None, *, more: bool = False) -> Points | None:
+        """The fewest GPUs that carry a need, weighed; None where it takes more than is looked at.
+
+        Args:
+            need: of `needs`, or a part of one.
+            some: options that may be used; None: all.
+            more: the pool has other replicas too.
+        """
+        if need <= 0 and not more:
+            return np.zeros((1, self.width), dtype=np.int64)
+        need = max(need, 1e-12)
+        if not self.lost or more:
+            return self._least(need, some, np.inf, more=more)
+        found = [self._spared(need, some, low, high) for low, high in self._bands()]
+        points = [one for one in found if one is not None]
+        return merged(pruned(np.concatenate(points))) if points else None
+
+    def _bands(self) -> list[tuple[float, float]]:
+        """Ranges of rates, all replicas in one of them."""
+        rates = np.unique(self.rate)
+        if not len(rates):
+            return []
+        ends = rates[np.unique(np.linspace(0, len(rates) - 1, _BANDS).round().astype(int))]
+        return list(itertools.pairwise([0.0, *(float(end) for end in ends)]))
+
+    def _spared(self, need: float, some: Some, low: float, high: float) -> Points | None:
+        """Where the slowest replica lost is within a band: what is left is no faster than any of them."""
+        points = self._least(need, some, high, more=True)
+        lost = self._within(some) & (self.rate > low)
+        if points is None or not lost.any():
+            return None
+        kinds = np.unique(self.kind[lost])
+        spare = np.concatenate(
+            [self._point(int(g), int(self.size[lost & (self.kind == g)].min())) for g in kinds]
+        )
+        for _ in range(self.lost):
+            points = together(points, spare)
+        return points
+
+    def _within(self, some: Some) -> npt.NDArray[np.bool_]:
+        if some is None:
+            return np.full(len(self.rate), fill_value=True)
+        return np.isin(self.option, sorted(some))
+
+    def _least(self, need: float, some: Some, most: float, *, more: bool) -> Points | None:
+        """With replicas that are no faster than ``most``."""
+        tables = self._tables(some, most)
+        found = [] if more else self._lone(need, some, most)
+        for g, (one, two) in tables.items():
+            table = one if more else two
+            enough = int(np.searchsorted(table, need))
+            if enough < len(table):
+                found.append(self._point(g, enough))
+        for size in range(2, len(tables) + 1):
+            for several in itertools.combinations(sorted(tables), size):
+                found += self._of_several([tables[g][0] for g in several], several, need)
+        return merged(pruned(np.concatenate(found))) if found else None
+
+    def _point(self, g: int, units: int) -> Points:
+        point = np.zeros((1, self.width), dtype=np.int64)
+        point[0, g] = units
+        return point
+
+    def _lone(self, need: float, some: Some, most: float) -> list[Points]:
+        """With a single replica."""
+        fit = self._within(some) & self.alone & (self.rate >= need) & (self.rate <= most)
+        return [
+            self._point(int(g), int(self.size[fit & (self.kind == g)].min()))
+            for g in np.unique(self.kind[fit])
+        ]
+
+    def _of_several(self, tables: Sequence[Floats], kinds: Sequence[int], need: float) -> list[Points]:
+        """With at least one replica of each of these kinds of GPU."""
+        steps = [_steps(table) for table in tables[:-1]]
+        grid = np.stack([axis.ravel() for axis in np.meshgrid(*steps, indexing="ij")], axis=1)
+        grid = merged(grid, MANY)
+        carried = sum(table[grid[:, place]] for place, table in enumerate(tables[:-1]))
+        last = tables[-1]
+        more = np.maximum(np.searchsorted(last, need - carried), np.searchsorted(last, 0.0))
+        good = more < len(last)
+        points = np.zeros((int(good.sum()), self.width), dtype=np.int64)
+        points[:, list(kinds[:-1])] = grid[good]
+        points[:, kinds[-1]] = more[good]
+        return [merged(points, MANY)]
+
+    def _tables(self, some: Some, most: float) -> dict[int, tuple[Floats, Floats]]:
+        """By kind of GPU, what so many units carry with one replica or more, and with two or more."""
+        if (some, most) not in self._filled:
+            fit = self._within(some) & self.beside & (self.rate <= most)
+            peak = float(self.needs.max(initial=0.0))
+            self._filled[some, most] = {
+                int(g): _fill(self.size[fit & (self.kind == g)], self.rate[fit & (self.kind == g)], peak)
+                for g in np.unique(self.kind[fit])
+            }
+        return self._filled[some, most]
+
+
+def _fill(sizes: _Ints, rates: Floats, need: float) -> tuple[Floats, Floats]:
+    """Until it is enough, also with two replicas or more."""
+    none, one, two = [0.0], [-np.inf], [-np.inf]
+    while len(none) < MOST_UNITS and two[-1] < need:
+        fit = sizes <= len(none)
+        left = len(none) - sizes[fit]
+        one.append(max(one[-1], float((rates[fit] + np.array(none)[left]).max(initial=-np.inf))))
+        two.append(max(two[-1], float((rates[fit] + np.array(one)[left]).max(initial=-np.inf))))
+        none.append(max(0.0, one[-1]))
+    return np.array(one), np.array(two)
+
+
+def _steps(table: Floats) -> _Ints:
+    """Where it rises."""
+    before = np.concatenate([[-np.inf], table[:-1]])
+    return np.flatnonzero(table > before).astype(np.int64)

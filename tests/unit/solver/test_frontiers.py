@@ -1,0 +1,140 @@
+"""Parts of the fewest GPUs of an hour: points, sets of options that fit, what a number of GPUs costs."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from planner.schema.choice import Coupling, Option
+from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, PeriodChoice
+from planner.solver.hours_alone import hour_of
+from planner.solver.mip import points as points_module
+from planner.solver.mip.offers import least_cost, offers_of, with_reserved
+from planner.solver.mip.pair_sets import fitting_sets
+from planner.solver.mip.points import merged, pruned, together
+from planner.solver.mip.prepared import prepare
+from planner.solver.mip.work_frontier import WorkFrontier
+
+SITE = Line("x", "g", "g", "owned", Fraction(0)).site
+
+
+def minimal(points):
+    return {
+        tuple(one)
+        for one in points.tolist()
+        if not any(
+            other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in points.tolist()
+        )
+    }
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("grid", [10**9, 0])
+def test_pruned_points_are_the_minimal_ones(monkeypatch, width, grid):
+    monkeypatch.setattr(points_module, "_GRID", grid)
+    rng = np.random.default_rng(width)
+    for _ in range(30):
+        points = rng.integers(3, 12, size=(rng.integers(1, 40), width))
+        found = pruned(points)
+        assert {tuple(one) for one in found.tolist()} == minimal(points)
+        assert len(found) == len(minimal(points))
+
+
+def test_merged_points_lie_below_those_they_stand_for():
+    points = np.random.default_rng(1).integers(0, 500, size=(900, 3))
+    few = merged(points, 100)
+    assert len(few) <= 100
+    assert all((few <= one).all(axis=1).any() for one in points)
+
+
+def test_sums_of_points():
+    first, second = np.array([[0, 3], [2, 0]]), np.array([[1, 1], [0, 4]])
+    assert {tuple(one) for one in together(first, second).tolist()} == {(1, 4), (3, 1), (0, 7)}
+
+
+def option(name, role, **more):
+    return Option(name, "w", role, "g", "g", 1, (Fraction(1),), **more)
+
+
+def test_sets_of_options_hold_every_pair_that_fits():
+    """By brute force: what fits pair by pair is within a set, and every set fits."""
+    limit = Coupling("w", Fraction(6))
+    prefill = [
+        option(f"p{n}", "prefill", ttft_s=Fraction(n + 1), transfer_s=Fraction(n % 3), kv=kv)
+        for n, kv in enumerate(["a", "b", None, "a", "b"])
+    ]
+    decode = [
+        option(f"d{n}", "decode", transfer_s=Fraction(2 * n), kv=kv)
+        for n, kv in enumerate(["a", "b", None, "a"])
+    ]
+
+    def fits(p, d):
+        same = p.kv is None or d.kv is None or p.kv == d.kv
+        return same and p.ttft_s + max(p.transfer_s, d.transfer_s) <= 6
+
+    (sets,) = fitting_sets(prefill, decode, limit).values()
+    for first, second in sets:
+        assert all(fits(prefill[a], decode[b]) for a, b in itertools.product(first, second))
+    for size in (1, 2):
+        for some in itertools.combinations(range(5), size):
+            for others in itertools.combinations(range(4), size):
+                if all(fits(prefill[a], decode[b]) for a, b in itertools.product(some, others)):
+                    formats = {o.kv for o in [*(prefill[a] for a in some), *(decode[b] for b in others)]} - {
+                        None
+                    }
+                    inside = any(set(some) <= first and set(others) <= second for first, second in sets)
+                    assert inside or len(formats) > 1
+
+
+def problem(lines, periods=1, **more):
+    demand = FleetDemand("w", "serve", ((Fraction(4),),) * periods)
+    options = (option("one", "serve"), Option("two", "w", "serve", "g", "g", 2, (Fraction(3),)))
+    return FleetProblem(periods, options, (Host("g", "g"),), tuple(lines), (demand,), **more)
+
+
+def test_what_a_number_of_gpus_costs():
+    lines = [
+        Line("cheap", "g", "g", "owned", Fraction(1), unit_gpus=2, max_gpus=4),
+        Line("dear", "g", "g", "on_demand", Fraction(3), unit_gpus=2, max_gpus=4),
+    ]
+    cost, taken = least_cost(offers_of(problem(lines), {("g", SITE)}), 1, 9, {1: 5.0})
+    assert cost[:9].tolist() == [0, 2, 2, 4, 4, 14, 14, 24, 24]
+    assert cost[9] > 1e9
+    assert taken[1].tolist() == [0, 0, 0, 0, 0, 2, 2, 4, 4, 4]
+
+
+@pytest.mark.parametrize(("used", "reserved"), [([4, 4, 4, 0], 4), ([4, 0, 0, 0], 0), ([4, 2, 2, 2], 2)])
+def test_as_many_are_reserved_as_pay(used, reserved):
+    lines = [
+        Line("kept", "g", "g", "reserved", Fraction(1)),
+        Line("hired", "g", "g", "on_demand", Fraction(2)),
+    ]
+    found = with_reserved(offers_of(problem(lines), {("g", SITE)}), 1, np.array(used))
+    assert sum(offer.most for offer in found if offer.line.id == "kept") == reserved
+    assert all(offer.usd_per_h == 0 for offer in found if offer.line.id == "kept")
+
+
+def test_a_workload_takes_the_fewest_gpus():
+    """4 requests/s: two of 3 on 4 GPUs, or one of 3 and one of 1 on 3."""
+    prepared = prepare(problem([Line("l", "g", "g", "on_demand", Fraction(1))]))
+    frontier = WorkFrontier(prepared.works[0], (("g", ""),), {}, 1)
+    assert frontier.at(0).tolist() == [[3]]
+    frontier.learn(0, np.array([3]), np.array([5]))
+    assert frontier.at(0).tolist() == [[5]]
+
+
+def test_an_hour_of_a_plan_has_its_reserved_gpus_for_nothing():
+    lines = [
+        Line("kept", "g", "g", "reserved", Fraction(1), max_gpus=9),
+        Line("hired", "g", "g", "on_demand", Fraction(2)),
+    ]
+    hours = tuple(PeriodChoice(bought={"kept": 3, "hired": t}) for t in range(2))
+    found = hour_of(problem(lines, 2), FleetChoice("feasible", periods=hours), 1)
+    assert [(line.id, line.usd_per_gpu_h, line.max_gpus) for line in found.lines] == [
+        ("kept", 0, 3),
+        ("hired", 2, None),
+    ]
+    assert (found.periods, found.demands[0].demand_rps) == (1, ((4,),))
