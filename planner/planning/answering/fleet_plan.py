@@ -42,6 +42,7 @@ from planner.schema.fleet_answers import Today
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
 from planner.solver.promising import promising
+from planner.solver.solve import exact_reaches
 
 _NONE = Fraction(0)
 _OPTIMUM_PART = 4 / 3
@@ -49,8 +50,8 @@ _OPTIMUM_PART = 4 / 3
 _FEW = 2
 """Layouts beside those of a plan near which a question is asked again: of four each, the exact engine leaves
 problem 09 open, of two it proves a better plan in a third of the time."""
-_PROOF_S = 2.0
-"""For a bound from what replicas carry alone; counted work without a time limit."""
+_PROOF_S, _HOUR_S = 2.0, 3.0
+"""For a bound from what replicas carry alone, and for one hour; counted work without a time limit."""
 
 
 def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
@@ -226,10 +227,10 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
     def within(question: FleetProblem, most_s: float = PATIENCE_S) -> FleetChoice:
         return Variants(case, run, _NONE)(question, "value", min(most_s, patience_s(run) * part), brief=False)
 
-    choice = None
-    if case.classes:
-        case, choice = settled(case, ask)
-    case, choice = settled_sizes(case, ask, choice, again, partial(within, most_s=_PROOF_S))
+    case, choice = settled(case, ask) if case.classes else (case, ask(case.question))
+    prove, hour = (partial(within, most_s=most_s) for most_s in (_PROOF_S, _HOUR_S))
+    few = promising(case.question, choice, _FEW)
+    case, choice = settled_sizes(case, ask, choice, again, prove, None if exact_reaches(few) else hour)
     return case, with_smaller_replicas(case, choice)
 
 

@@ -22,6 +22,17 @@ Hour = tuple[str, str, int]
 
 def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
     """Hours in which pools do not carry their demand at their real size, with what they lack as a factor."""
+    return slowness(case, choice, lacking=True)
+
+
+def slowness(case: FleetCase, choice: FleetChoice, *, lacking: bool = False) -> dict[Hour, Fraction]:
+    """Hours in which replicas carry less than planned, with how much longer they take for it.
+
+    Args:
+        case: what is asked.
+        choice: a plan of it.
+        lacking: only hours whose pools do not carry their demand so.
+    """
     if case.formulation is None:
         return {}
     pools = fleet_pools(case.question, choice, [workload.name for workload in case.problem.workloads])
@@ -34,12 +45,12 @@ def too_small(case: FleetCase, choice: FleetChoice) -> dict[Hour, Fraction]:
             planned = sum((pool.load(t) for pool in present), _NONE)
             if not planned or demand.deferrable is not None:
                 continue
-            slowness = {pool.id: slower(case, pool, mine, t, lost) for pool in present}
-            if max(slowness.values()) == 1:
+            slow = {pool.id: slower(case, pool, mine, t, lost) for pool in present}
+            if max(slow.values()) == 1:
                 continue
-            busy = sum((pool.load(t) * slowness[pool.id] for pool in present), _NONE)
+            busy = sum((pool.load(t) * slow[pool.id] for pool in present), _NONE)
             left = sum(pool.counts[t] for pool in present) - lost
-            if busy > left * demand.max_utilization:
+            if not lacking or busy > left * demand.max_utilization:
                 found[(*demand.pool, t)] = busy / planned
     return found
 

@@ -80,6 +80,7 @@ class Room:
 
     def __init__(self, question: FleetProblem) -> None:
         """Add up the lines of a question by GPU and site."""
+        self.question = question
         hosts = {host.id: host for host in question.hosts}
         self.options = {option.id: option for option in question.options}
         self.gpus = {
@@ -91,7 +92,9 @@ class Room:
         """GPUs at most; None: any number."""
         for line in question.lines:
             stand = (line.host, line.site)
-            self.usd[stand] = min(self.usd.get(stand, line.usd_per_gpu_h), line.usd_per_gpu_h)
+            # What is reserved for one hour is paid in all of them.
+            usd = line.usd_per_gpu_h * (question.periods if line.term == "reserved" else 1)
+            self.usd[stand] = min(self.usd.get(stand, usd), usd)
             most = self.sold.get(stand, 0)
             self.sold[stand] = None if most is None or line.max_gpus is None else most + line.max_gpus
 
@@ -100,17 +103,25 @@ class Room:
     ) -> Placement | None:
         """Where one replica more costs least: of layouts of the hour, else of other hours; None: nowhere.
 
-        Of equals that which serves most hours: none lives longer or shorter for it.
+        A layout may stand on any line of its place. Of equals that which serves most hours: none lives longer
+        or shorter for it.
         """
         hours: dict[Placement, int] = defaultdict(int)
         for one in periods:
-            for at, count in one.counts.items():
-                hours[at] += bool(count and self.options[at[0]].pool == pool)
+            for name, site in {(at[0], at[1].place) for at, count in one.counts.items() if count}:
+                hours[name, site] += self.options[name].pool == pool
         counts = periods[period].counts
-        mine = [at for at, used in hours.items() if used and self._fits(at, counts)]
+        here = {(at[0], at[1].place) for at, count in counts.items() if count}
+        mine = [
+            (name, site)
+            for (name, place), used in hours.items()
+            if used
+            for site in self.question.sites_of(self.options[name])
+            if site.place == place and self._fits((name, site), counts)
+        ]
         return min(
-            [at for at in mine if counts.get(at)] or mine,
-            key=lambda at: (self.usd[self._stand(at)] * self.gpus[at[0]], -hours[at], at),
+            [at for at in mine if (at[0], at[1].place) in here] or mine,
+            key=lambda at: (self.usd[self._stand(at)] * self.gpus[at[0]], -hours[at[0], at[1].place], at),
             default=None,
         )
 

@@ -10,8 +10,9 @@ from fractions import Fraction
 from planner import numbers
 from planner.candidates.options import MICRO
 from planner.planning.answering.lone_replicas import bound_of_lone_replicas
-from planner.planning.answering.real_sizes import Hour, lost_of, slower, too_small
+from planner.planning.answering.real_sizes import Hour, lost_of, slower, slowness, too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
+from planner.planning.answering.sized_hours import sized_answer
 from planner.planning.documents.pools import fleet_pools
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option, Status
@@ -36,6 +37,7 @@ def settled_sizes(
     choice: FleetChoice | None = None,
     again: Again | None = None,
     prove: Solve | None = None,
+    solve_hour: Solve | None = None,
 ) -> tuple[FleetCase, FleetChoice]:
     """The answer in which every pool carries its demand at the number of replicas that it really has.
 
@@ -54,10 +56,11 @@ def settled_sizes(
         solve: answers a question.
         choice: the answer to its question, where it is known.
         again: answers a question near one whose answer was not proved; default: ``solve``.
+        solve_hour: answers the question of one hour of a plan; default: hours are not looked at on their own.
         prove: bounds a question from below in a moment; default: the bound of the first answer is told.
     """
     first = solve(case.question) if choice is None else choice
-    case, found = _settled(case, solve, first, again)
+    case, found = _settled(case, solve, first, again, solve_hour)
     bound = first.lower_bound
     if prove is not None and (found.value or _NONE) > (bound or _NONE):
         lone = bound_of_lone_replicas(case, prove)
@@ -66,7 +69,11 @@ def settled_sizes(
 
 
 def _settled(
-    case: FleetCase, solve: Solve, choice: FleetChoice, again: Again | None
+    case: FleetCase,
+    solve: Solve,
+    choice: FleetChoice,
+    again: Again | None,
+    solve_hour: Solve | None,
 ) -> tuple[FleetCase, FleetChoice]:
     bound, proved = choice.lower_bound, choice.status == "optimal"
     factors: dict[Hour, Fraction] = {}
@@ -77,9 +84,12 @@ def _settled(
             return case, filled
         if not more:
             break
-        grown = _cheaper(grown, case, with_more_replicas(case, choice))
+        if (more_replicas := with_more_replicas(case, choice)) is not None:
+            grown = _cheaper(grown, case, more_replicas)
         if grown is not None and not proved and (again is None or _near(grown[1], choice)):
             return grown
+        if not proved and (sized := _sized(case, solve, solve_hour)) is not None:
+            return _cheaper(grown, *sized)
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
         found = solve(settled) if proved or again is None else again(settled, choice)
@@ -94,16 +104,25 @@ def _settled(
     return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
 
 
+def _sized(case: FleetCase, solve: Solve, solve_hour: Solve | None) -> tuple[FleetCase, FleetChoice] | None:
+    """The answer in which every layout carries in every hour what it does at its size."""
+    found = None if solve_hour is None else sized_answer(case, solve, solve_hour)
+    if found is None:
+        return None
+    settled = _tightened(case, case.question, slowness(case, found))
+    return replace(case, settled=settled), found
+
+
 def _near(grown: FleetChoice, choice: FleetChoice) -> bool:
     """With what an answer lacks it costs hardly more: no other answer is worth a question."""
     return (grown.value or _NONE) <= (choice.value or _NONE) * _HARDLY_MORE
 
 
 def _cheaper(
-    known: tuple[FleetCase, FleetChoice] | None, case: FleetCase, found: FleetChoice | None
-) -> tuple[FleetCase, FleetChoice] | None:
+    known: tuple[FleetCase, FleetChoice] | None, case: FleetCase, found: FleetChoice
+) -> tuple[FleetCase, FleetChoice]:
     """The better of two plans that carry every hour."""
-    if found is None or (known is not None and (known[1].value or _NONE) <= (found.value or _NONE)):
+    if known is not None and (known[1].value or _NONE) <= (found.value or _NONE):
         return known
     return case, found
 

@@ -8,7 +8,7 @@ import pytest
 
 from planner.planning.answering.replicas_added import Room
 from planner.schema.choice import Option
-from planner.schema.fleet import FleetProblem, Host, Line, PeriodChoice, Site
+from planner.schema.fleet import FleetDemand, FleetProblem, Host, Line, PeriodChoice, Site
 
 SITE = Site()
 POOL = ("w", "serve")
@@ -30,7 +30,8 @@ def question(most_owned):
         Line("rented/on_demand", "rented", "rented", "on_demand", Fraction(4)),
         Line("rented/spot", "rented", "rented", "spot", Fraction(3), max_gpus=2),
     )
-    return FleetProblem(1, options, (Host("own", "own"), Host("rented", "rented")), lines, ())
+    demands = tuple(FleetDemand(name, "serve", ((Fraction(1),),)) for name in "vw")
+    return FleetProblem(1, options, (Host("own", "own"), Host("rented", "rented")), lines, demands)
 
 
 def hour(**counts):
@@ -56,3 +57,17 @@ def hour(**counts):
 def test_a_replica_more_goes_where_it_costs_least(most_owned, day, expected):
     at = Room(question(most_owned)).cheapest_more(POOL, 0, day)
     assert at == (None if expected is None else (expected, SITE))
+
+
+def test_a_layout_may_stand_on_any_line_of_its_place():
+    spot, on_demand = (Site("cloud", lot=lot) for lot in ("spot", "on_demand"))
+    lines = (
+        Line("g/spot", "g", "g", "spot", Fraction(1), max_gpus=2, site=spot),
+        Line("g/on_demand", "g", "g", "on_demand", Fraction(3), site=on_demand),
+        Line("g/away", "g", "g", "on_demand", Fraction(2), site=Site("other", lot="on_demand")),
+    )
+    option = Option("a", "w", "serve", "g", "g", 1, (Fraction(1),))
+    demands = (FleetDemand("w", "serve", ((Fraction(1),),)),)
+    room = Room(FleetProblem(1, (option,), (Host("g", "g"),), lines, demands))
+    assert room.cheapest_more(POOL, 0, [PeriodChoice({("a", spot): 1})]) == ("a", spot)
+    assert room.cheapest_more(POOL, 0, [PeriodChoice({("a", spot): 2})]) == ("a", on_demand)
