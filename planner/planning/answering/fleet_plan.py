@@ -20,6 +20,7 @@ from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.rent import with_break_even
 from planner.planning.answering.search import solved
 from planner.planning.answering.shortage import shortage
+from planner.planning.answering.sized_hours import sized_answer
 from planner.planning.answering.small_pools import settled_sizes
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.answering.tier_advice import tiers_taken
@@ -50,6 +51,8 @@ _OPTIMUM_PART = 4 / 3
 _FEW = 2
 """Layouts beside those of a plan near which a question is asked again: of four each, the exact engine leaves
 problem 09 open, of two it proves a better plan in a third of the time."""
+_SIZED_S = 60.0
+"""Of the user's time, with less of which rates by hour are not asked with: it takes a search of its own."""
 _PROOF_S, _HOUR_S = 2.0, 3.0
 """For a bound from what replicas carry alone, and for one hour; counted work without a time limit."""
 
@@ -225,12 +228,16 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
         return with_preferred(question, within(promising(question, near, _FEW)))
 
     def within(question: FleetProblem, most_s: float = PATIENCE_S) -> FleetChoice:
+        if run.over:
+            return FleetChoice("unknown")
         return Variants(case, run, _NONE)(question, "value", min(most_s, patience_s(run) * part), brief=False)
 
     case, choice = settled(case, ask) if case.classes else (case, ask(case.question))
     prove, hour = (partial(within, most_s=most_s) for most_s in (_PROOF_S, _HOUR_S))
     few = promising(case.question, choice, _FEW)
-    case, choice = settled_sizes(case, ask, choice, again, prove, None if exact_reaches(few) else hour)
+    soon = run.left_s is not None and run.left_s < _SIZED_S
+    sized = None if soon or exact_reaches(few) else partial(sized_answer, solve=within, solve_hour=hour)
+    case, choice = settled_sizes(case, ask, choice, again, prove, sized)
     return case, with_smaller_replicas(case, choice)
 
 

@@ -12,7 +12,6 @@ from planner.candidates.options import MICRO
 from planner.planning.answering.lone_replicas import bound_of_lone_replicas
 from planner.planning.answering.real_sizes import Hour, lost_of, slower, slowness, too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
-from planner.planning.answering.sized_hours import sized_answer
 from planner.planning.documents.pools import fleet_pools
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option, Status
@@ -29,6 +28,8 @@ _NONE = Fraction(0)
 Solve = Callable[[FleetProblem], FleetChoice]
 Again = Callable[[FleetProblem, FleetChoice], FleetChoice]
 """A question, and a plan near it to begin from."""
+Sized = Callable[[FleetCase], FleetChoice | None]
+"""A case, answered with rates of each hour's own size."""
 
 
 def settled_sizes(
@@ -37,7 +38,7 @@ def settled_sizes(
     choice: FleetChoice | None = None,
     again: Again | None = None,
     prove: Solve | None = None,
-    solve_hour: Solve | None = None,
+    sized: Sized | None = None,
 ) -> tuple[FleetCase, FleetChoice]:
     """The answer in which every pool carries its demand at the number of replicas that it really has.
 
@@ -56,11 +57,11 @@ def settled_sizes(
         solve: answers a question.
         choice: the answer to its question, where it is known.
         again: answers a question near one whose answer was not proved; default: ``solve``.
-        solve_hour: answers the question of one hour of a plan; default: hours are not looked at on their own.
+        sized: answers where rates are those of each hour; default: such an answer is not looked for.
         prove: bounds a question from below in a moment; default: the bound of the first answer is told.
     """
     first = solve(case.question) if choice is None else choice
-    case, found = _settled(case, solve, first, again, solve_hour)
+    case, found = _settled(case, solve, first, again, sized)
     bound = first.lower_bound
     if prove is not None and (found.value or _NONE) > (bound or _NONE):
         lone = bound_of_lone_replicas(case, prove)
@@ -73,7 +74,7 @@ def _settled(
     solve: Solve,
     choice: FleetChoice,
     again: Again | None,
-    solve_hour: Solve | None,
+    sized: Sized | None,
 ) -> tuple[FleetCase, FleetChoice]:
     bound, proved = choice.lower_bound, choice.status == "optimal"
     factors: dict[Hour, Fraction] = {}
@@ -88,8 +89,9 @@ def _settled(
             grown = _cheaper(grown, case, more_replicas)
         if grown is not None and not proved and (again is None or _near(grown[1], choice)):
             return grown
-        if not proved and (sized := _sized(case, solve, solve_hour)) is not None:
-            return _cheaper(grown, *sized)
+        if sized is not None and not proved and (found := sized(case)) is not None:
+            settled = _tightened(case, case.question, slowness(case, found))
+            return _cheaper(grown, replace(case, settled=settled), found)
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
         found = solve(settled) if proved or again is None else again(settled, choice)
@@ -102,15 +104,6 @@ def _settled(
     if not left:
         return case, choice
     return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
-
-
-def _sized(case: FleetCase, solve: Solve, solve_hour: Solve | None) -> tuple[FleetCase, FleetChoice] | None:
-    """The answer in which every layout carries in every hour what it does at its size."""
-    found = None if solve_hour is None else sized_answer(case, solve, solve_hour)
-    if found is None:
-        return None
-    settled = _tightened(case, case.question, slowness(case, found))
-    return replace(case, settled=settled), found
 
 
 def _near(grown: FleetChoice, choice: FleetChoice) -> bool:

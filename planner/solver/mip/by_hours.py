@@ -14,8 +14,11 @@ from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.state import State
 
-_HOUR_S = 0.2
-"""Of work for each hour; where less is left only the bound is worked out."""
+_HOUR_S, _HOUR_TIMED_S = 0.2, 2.5
+"""Of counted work for each hour, and of the user's time; where less is left only the bound is worked out.
+Small pools of many layouts take further questions until they carry what they must at their sizes."""
+_BOUND_TIMED_S = 0.5
+"""The same of the user's time for the bound."""
 
 
 def by_hours(state: State, run: Run) -> bool:
@@ -29,6 +32,8 @@ def by_hours(state: State, run: Run) -> bool:
         run: of the same one.
     """
     problem, works = state.prepared.problem, state.prepared.works
+    if run.limited and run.left_s < _BOUND_TIMED_S * state.prepared.periods:
+        return False
     loose = prepare(untied(problem))
     try:
         fronts = Frontiers(loose)
@@ -36,7 +41,7 @@ def by_hours(state: State, run: Run) -> bool:
         return False
     bound, chosen = fronts.prove(run.value)
     run.prove(bound)
-    brief = run.left_s < _HOUR_S * state.prepared.periods
+    brief = run.left_s < (_HOUR_TIMED_S if run.limited else _HOUR_S) * state.prepared.periods
     if run.done or brief or any(work.day_limits or work.one_layout for work in works):
         return True
     plans = HourPlans(State(loose, state.seed), fronts, chosen, problem).plan(lambda: run.left_s <= 0)
