@@ -40,10 +40,8 @@ def _sets(prefill: _Numbered, decode: _Numbered, coupling: Coupling | None) -> I
     if coupling is None:
         yield _numbers(prefill), _numbers(decode)
         return
-    formats = {option.kv for _, option in (*prefill, *decode)} - {None} or {None}
-    for kv in formats:
-        first, second = ([one for one in side if one[1].kv in (kv, None)] for side in (prefill, decode))
-        limit_s = coupling.ttft_limit_s
+    limit_s = coupling.ttft_limit_s
+    for first, second in _of_formats(prefill, decode):
         if limit_s is None:
             yield _numbers(first), _numbers(second)
             continue
@@ -52,6 +50,19 @@ def _sets(prefill: _Numbered, decode: _Numbered, coupling: Coupling | None) -> I
                 _numbers(one for one in first if _in_time(one[1], most_s, limit_s)),
                 _numbers(one for one in second if (one[1].transfer_s or _NONE) <= most_s),
             )
+
+
+def _of_formats(prefill: _Numbered, decode: _Numbered) -> Iterator[tuple[_Numbered, _Numbered]]:
+    """Of one format, or of any beside options that state none."""
+    for kv in {option.kv for _, option in (*prefill, *decode)} - {None}:
+        yield _stating(prefill, kv), _stating(decode, kv)
+    yield _stating(prefill, None), decode
+    yield prefill, _stating(decode, None)
+
+
+def _stating(side: _Numbered, kv: str | None) -> _Numbered:
+    """With this format or none."""
+    return [one for one in side if one[1].kv in (kv, None)]
 
 
 def _in_time(prefill: Option, transfer_s: Fraction, limit_s: Fraction) -> bool:
