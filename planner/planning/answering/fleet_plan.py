@@ -232,12 +232,16 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
             return FleetChoice("unknown")
         return Variants(case, run, _NONE)(question, "value", min(most_s, patience_s(run) * part), brief=False)
 
-    case, choice = settled(case, ask) if case.classes else (case, ask(case.question))
-    prove, hour = (partial(within, most_s=most_s) for most_s in (_PROOF_S, _HOUR_S))
-    few = promising(case.question, choice, _FEW)
-    soon = run.left_s is not None and run.left_s < _SIZED_S
-    sized = None if soon or exact_reaches(few) else partial(sized_answer, solve=within, solve_hour=hour)
-    case, choice = settled_sizes(case, ask, choice, again, prove, sized)
+    def sized(case: FleetCase, near: FleetChoice) -> FleetChoice | None:
+        soon = run.left_s is not None and run.left_s < _SIZED_S
+        if soon or exact_reaches(promising(case.question, near, _FEW)):
+            return None
+        return sized_answer(case, within, partial(within, most_s=_HOUR_S))
+
+    choice = None
+    if case.classes:
+        case, choice = settled(case, ask)
+    case, choice = settled_sizes(case, ask, choice, again, partial(within, most_s=_PROOF_S), sized)
     return case, with_smaller_replicas(case, choice)
 
 

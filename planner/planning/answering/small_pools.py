@@ -12,6 +12,7 @@ from planner.candidates.options import MICRO
 from planner.planning.answering.lone_replicas import bound_of_lone_replicas
 from planner.planning.answering.real_sizes import Hour, lost_of, slower, slowness, too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
+from planner.planning.answering.sized_hours import with_more_demand
 from planner.planning.documents.pools import fleet_pools
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option, Status
@@ -28,8 +29,8 @@ _NONE = Fraction(0)
 Solve = Callable[[FleetProblem], FleetChoice]
 Again = Callable[[FleetProblem, FleetChoice], FleetChoice]
 """A question, and a plan near it to begin from."""
-Sized = Callable[[FleetCase], FleetChoice | None]
-"""A case, answered with rates of each hour's own size."""
+Sized = Callable[[FleetCase, FleetChoice], FleetChoice | None]
+"""A case and its first answer; the answer with rates of each hour's own size, where that is worth it."""
 
 
 def settled_sizes(
@@ -89,7 +90,7 @@ def _settled(
             grown = _cheaper(grown, case, more_replicas)
         if grown is not None and not proved and (again is None or _near(grown[1], choice)):
             return grown
-        if sized is not None and not proved and (found := sized(case)) is not None:
+        if sized is not None and not proved and (found := sized(case, choice)) is not None:
             settled = _tightened(case, case.question, slowness(case, found))
             return _cheaper(grown, replace(case, settled=settled), found)
         factors = _larger(factors, more)
@@ -230,16 +231,13 @@ def _larger(factors: Mapping[Hour, Fraction], others: Mapping[Hour, Fraction]) -
 
 def _tightened(case: FleetCase, question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:
     """The question with so much more than the case's demand in these hours, or its own if that is more."""
-    plain = {demand.pool: demand.demand_rps for demand in case.question.demands}
+    more = {demand.pool: demand.demand_rps for demand in with_more_demand(case.question, factors).demands}
     demands = tuple(
         replace(
             demand,
             demand_rps=tuple(
-                tuple(
-                    max(need, asked * factors.get((*demand.pool, t), _NONE))
-                    for need, asked in zip(needs, plain[demand.pool][t], strict=True)
-                )
-                for t, needs in enumerate(demand.demand_rps)
+                tuple(max(pair) for pair in zip(needs, asked, strict=True))
+                for needs, asked in zip(demand.demand_rps, more[demand.pool], strict=True)
             ),
         )
         for demand in question.demands

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from planner.solver.mip.finish import buy, used_by
-from planner.solver.mip.frontiers import Frontiers, NoFrontiers
+from planner.solver.mip.frontiers import frontiers_of
 from planner.solver.mip.hour_plans import HourPlans
 from planner.solver.mip.hourly_bound import untied
+from planner.solver.mip.offers import BEYOND
 from planner.solver.mip.plan import BlockPlan, Key
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.run import Run
@@ -35,11 +36,13 @@ def by_hours(state: State, run: Run) -> bool:
     if run.limited and run.left_s < _BOUND_TIMED_S * state.prepared.periods:
         return False
     loose = prepare(untied(problem))
-    try:
-        fronts = Frontiers(loose)
-    except NoFrontiers:
+    fronts = frontiers_of(loose)
+    if fronts is None:
         return False
     bound, chosen = fronts.prove(run.value)
+    if bound >= BEYOND:
+        # Some hour needs GPUs that nobody sells: others say in exact numbers that there is no plan.
+        return False
     run.prove(bound)
     brief = run.left_s < (_HOUR_TIMED_S if run.limited else _HOUR_S) * state.prepared.periods
     if run.done or brief or any(work.day_limits or work.one_layout for work in works):

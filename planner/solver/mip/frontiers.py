@@ -43,20 +43,13 @@ class Frontiers:
     """
 
     def __init__(self, prepared: Prepared) -> None:
-        """Nothing is worked out yet.
-
-        Raises:
-            NoFrontiers: too many kinds of GPUs, or not what GPUs cost is minimized.
-        """
+        """Nothing is worked out yet; `frontiers_of` knows where that is worth it."""
         places = prepared.problem.places
         place_of = {site: place for place, sites in places.items() for site in sites}
         self.prepared, self.units = prepared, _units(prepared)
         of = [(prepared.hosts[host].gpu, place_of.get(site, "")) for host, site in prepared.stands]
         self.kinds: tuple[Kind, ...] = tuple(sorted(set(of)))
         self.kind_at = [self.kinds.index(kind) for kind in of]
-        power = prepared.problem.limits.objective == "power"
-        if power or len(self.kinds) > _MOST_KINDS or self.units > _MOST_PARTS:
-            raise NoFrontiers
         self.offers = [
             offers_of(
                 prepared.problem,
@@ -92,8 +85,12 @@ class Frontiers:
         return _Prices(self, points).best(known)
 
 
-class NoFrontiers(Exception):  # noqa: N818 - an answer, not a failure
-    """The counts would be too many, or say nothing."""
+def frontiers_of(prepared: Prepared) -> Frontiers | None:
+    """None where points would be too many, or where it is not minimized what GPUs cost."""
+    if prepared.problem.limits.objective == "power":
+        return None
+    fronts = Frontiers(prepared)
+    return None if len(fronts.kinds) > _MOST_KINDS or fronts.units > _MOST_PARTS else fronts
 
 
 def _units(prepared: Prepared) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.solver.mip.by_hours import places_in
-from planner.solver.mip.frontiers import Frontiers, NoFrontiers
+from planner.solver.mip.frontiers import Frontiers
 from planner.solver.mip.hour_replicas import At, HourReplicas
 from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.plan import BlockPlan
@@ -18,18 +18,12 @@ class HoursAgain:
 
     def __init__(self, state: State) -> None:
         """Its hours on their own."""
-        problem = state.prepared.problem
         self._prepared = state.prepared
-        loose = prepare(untied(problem))
-        self._state = State(loose, state.seed)
-        self._replicas: HourReplicas | None = None
+        loose = prepare(untied(state.prepared.problem))
+        self._state, fronts = State(loose, state.seed), Frontiers(loose)
+        self._replicas = HourReplicas(self._state, fronts, fronts.offers, state.prepared.problem)
         self._tied = places_in(state.prepared, loose)
         self._loose = {(key[0], key[1], at): key[2] for key, at in self._tied.items()}
-        try:
-            fronts = Frontiers(loose)
-        except NoFrontiers:
-            return
-        self._replicas = HourReplicas(self._state, fronts, fronts.offers, problem)
 
     def mended(self, plan: BlockPlan) -> BlockPlan | None:
         """A workload's day with other replicas in the hours that lack some; None where none are found.
@@ -37,8 +31,6 @@ class HoursAgain:
         Each takes as many GPUs as it has already, and few more, and starts hardly more replicas beside the
         hours around it.
         """
-        if self._replicas is None:
-            return None
         work, periods = self._prepared.blocks[plan.number]
         at: dict[int, dict[At, int]] = {period: {} for period in periods}
         for (period, pool, place), count in plan.counts.items():
@@ -63,7 +55,6 @@ class HoursAgain:
         return replace(plan, counts=counts)
 
     def _block(self, work: int, period: int, mine: dict[At, int]) -> BlockPlan:
-        assert self._replicas is not None, "asked where there are counts of GPUs"
         return BlockPlan(
             self._replicas.number[work, period], {(period, *at): count for at, count in mine.items()}
         )

@@ -15,7 +15,7 @@ from planner.solver.mip.mip import INF, Floats
 from planner.solver.mip.points import Points
 from planner.solver.mip.prepared import Stand
 
-_BEYOND = 1e12
+BEYOND = 1e12
 """USD/h of a GPU that cannot be had."""
 
 
@@ -61,7 +61,7 @@ def least_cost(
         cost, left = cost + part * prices[index], left - part
         if index in own:
             taken[index] = part
-    return cost + np.where(left > 0, left * _BEYOND, 0.0), taken
+    return cost + np.where(left > 0, left * BEYOND, 0.0), taken
 
 
 def with_reserved(offers: Sequence[Offer], units: int, used: Points) -> list[Offer]:

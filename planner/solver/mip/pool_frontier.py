@@ -174,14 +174,15 @@ class PoolFrontier:
 
 def _fill(sizes: _Ints, rates: Floats, need: float) -> tuple[Floats, Floats]:
     """Until it is enough, also with two replicas or more."""
-    none, one, two = [0.0], [-np.inf], [-np.inf]
-    while len(none) < MOST_UNITS and two[-1] < need:
-        fit = sizes <= len(none)
-        left = len(none) - sizes[fit]
-        one.append(max(one[-1], float((rates[fit] + np.array(none)[left]).max(initial=-np.inf))))
-        two.append(max(two[-1], float((rates[fit] + np.array(one)[left]).max(initial=-np.inf))))
-        none.append(max(0.0, one[-1]))
-    return np.array(one), np.array(two)
+    one, two = (np.full(MOST_UNITS, -np.inf) for _ in range(2))
+    for units in range(1, MOST_UNITS):
+        fit = sizes <= units
+        left = units - sizes[fit]
+        one[units] = max(one[units - 1], (rates[fit] + np.maximum(one[left], 0.0)).max(initial=-np.inf))
+        two[units] = max(two[units - 1], (rates[fit] + one[left]).max(initial=-np.inf))
+        if two[units] >= need:
+            return one[: units + 1], two[: units + 1]
+    return one, two
 
 
 def _steps(table: Floats) -> _Ints:

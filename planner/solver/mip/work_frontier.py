@@ -83,16 +83,11 @@ class WorkFrontier:
     def _sets(self, numbers: Sequence[int]) -> Mapping[str, Sequence[tuple[Some, ...]]]:
         """By place, options of the pools that may be used together."""
         pools = {self.work.pools[number].demand.role: self.work.pools[number] for number in numbers}
-        if [*pools] == ["serve"]:
-            return {"": [(None,)]}
         if len(numbers) == 1:
             return {"": [(None,)]}
         sets = fitting_sets(pools["prefill"].options, pools["decode"].options, self.work.coupling)
-        order = [*pools]
-        first = order.index("prefill")
-        return {
-            place: [one if first == 0 else one[::-1] for one in mine] for place, mine in sets.items() if mine
-        }
+        step = 1 if next(iter(pools)) == "prefill" else -1
+        return {place: [one[::step] for one in mine] for place, mine in sets.items() if mine}
 
     def _pool(self, number: int, period: int) -> PoolFrontier:
         pool = self.work.pools[number]
