@@ -14,8 +14,8 @@ from test_fleet_program import middle_fleet
 from planner.constraints.fleet_check import broken
 from planner.constraints.packing import rooms_are_exact
 from planner.schema.fleet import FleetChoice
-from planner.solver.mip.by_hours import by_hours
 from planner.solver.mip.finish import finish
+from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.state import State

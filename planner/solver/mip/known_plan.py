@@ -9,7 +9,7 @@ from functools import cache
 from planner.schema.fleet import FleetChoice
 from planner.solver.mip.day_search import SimpleDay
 from planner.solver.mip.finish import buy, used_by
-from planner.solver.mip.hours_again import HoursAgain
+from planner.solver.mip.hours.hours_again import HoursAgain
 from planner.solver.mip.plan import BlockPlan, Key
 from planner.solver.mip.run import Run
 from planner.solver.mip.state import State

@@ -10,12 +10,12 @@ from functools import partial
 
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
-from planner.solver.mip.by_hours import by_hours
 from planner.solver.mip.crew import Crew, CrewLost
 from planner.solver.mip.day_moves import GAIN, move_days
 from planner.solver.mip.day_search import SimpleDay, simple_day, widths
 from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bound
 from planner.solver.mip.hourly_bound import prove_by_hours
+from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.jobs import solve_whole
 from planner.solver.mip.known_plan import from_known, take_over
 from planner.solver.mip.large import search_large

@@ -11,12 +11,12 @@ import pytest
 from planner.schema.choice import Coupling, Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, PeriodChoice
 from planner.solver.hours_alone import hour_of
-from planner.solver.mip import points as points_module
-from planner.solver.mip.offers import least_cost, offers_of, with_reserved
-from planner.solver.mip.pair_sets import fitting_sets
-from planner.solver.mip.points import merged, pruned, together
+from planner.solver.mip.hours import points as points_module
+from planner.solver.mip.hours.offers import least_cost, offers_of, with_reserved
+from planner.solver.mip.hours.pair_sets import fitting_sets
+from planner.solver.mip.hours.points import merged, pruned, together
+from planner.solver.mip.hours.work_frontier import WorkFrontier
 from planner.solver.mip.prepared import prepare
-from planner.solver.mip.work_frontier import WorkFrontier
 
 SITE = Line("x", "g", "g", "owned", Fraction(0)).site
 

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.schema.fleet import Site
+from planner.solver.mip.hours.points import MANY, Points, merged, pruned, together
 from planner.solver.mip.mip import Floats
-from planner.solver.mip.points import MANY, Points, merged, pruned, together
 from planner.solver.mip.pools import Pool
 
 Kind = tuple[str, str]

@@ -11,8 +11,8 @@ import numpy as np
 
 from planner.schema.fleet import FleetProblem, Line
 from planner.solver.bounds import Caps
+from planner.solver.mip.hours.points import Points
 from planner.solver.mip.mip import INF, Floats
-from planner.solver.mip.points import Points
 from planner.solver.mip.prepared import Stand
 
 BEYOND = 1e12

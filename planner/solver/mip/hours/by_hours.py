@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from planner.solver.mip.finish import buy, used_by
-from planner.solver.mip.frontiers import frontiers_of
-from planner.solver.mip.hour_plans import HourPlans
 from planner.solver.mip.hourly_bound import untied
-from planner.solver.mip.offers import BEYOND
+from planner.solver.mip.hours.frontiers import frontiers_of
+from planner.solver.mip.hours.hour_plans import HourPlans
+from planner.solver.mip.hours.offers import BEYOND
 from planner.solver.mip.plan import BlockPlan, Key
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.run import Run

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from planner.schema.fleet import FleetProblem
-from planner.solver.mip.frontiers import Frontiers
-from planner.solver.mip.hour_replicas import At, Beside, HourReplicas, at_places
+from planner.solver.mip.hours.frontiers import Frontiers
+from planner.solver.mip.hours.hour_replicas import At, Beside, HourReplicas, at_places
+from planner.solver.mip.hours.offers import least_cost, with_reserved
+from planner.solver.mip.hours.points import Points, together
 from planner.solver.mip.mip import INF, Floats
-from planner.solver.mip.offers import least_cost, with_reserved
 from planner.solver.mip.plan import BlockPlan
-from planner.solver.mip.points import Points, together
 from planner.solver.mip.state import State
 
 _TRIES, _SWEEPS = 8, 2

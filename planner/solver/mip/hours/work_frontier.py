@@ -10,9 +10,9 @@ import numpy as np
 
 from planner.schema.choice import ServingMode
 from planner.schema.fleet import Site
-from planner.solver.mip.pair_sets import fitting_sets
-from planner.solver.mip.points import Points, merged, pruned, together
-from planner.solver.mip.pool_frontier import Kind, PoolFrontier, Some
+from planner.solver.mip.hours.pair_sets import fitting_sets
+from planner.solver.mip.hours.points import Points, merged, pruned, together
+from planner.solver.mip.hours.pool_frontier import Kind, PoolFrontier, Some
 from planner.solver.mip.pools import Work, mode_of
 
 _PARTS, _FEWER_PARTS = 48, 12

@@ -19,12 +19,12 @@ from functools import reduce
 
 import numpy as np
 
+from planner.solver.mip.hours.offers import least_cost, offers_of
+from planner.solver.mip.hours.points import Points, together
+from planner.solver.mip.hours.pool_frontier import Kind
+from planner.solver.mip.hours.work_frontier import WorkFrontier
 from planner.solver.mip.mip import INF, Floats
-from planner.solver.mip.offers import least_cost, offers_of
-from planner.solver.mip.points import Points, together
-from planner.solver.mip.pool_frontier import Kind
 from planner.solver.mip.prepared import Prepared
-from planner.solver.mip.work_frontier import WorkFrontier
 
 _MOST_KINDS, _MOST_PARTS = 6, 16
 """Kinds of GPUs, and parts of a GPU, with which points stay few."""

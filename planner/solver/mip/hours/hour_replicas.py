@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from planner.schema.fleet import FleetProblem
-from planner.solver.mip.frontiers import Frontiers
+from planner.solver.mip.hours.frontiers import Frontiers
+from planner.solver.mip.hours.offers import Offer
+from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
 from planner.solver.mip.mip import INF, Model, solve
-from planner.solver.mip.offers import Offer
 from planner.solver.mip.plan import BlockPlan, read_block
-from planner.solver.mip.points import Points
 from planner.solver.mip.pool_rows import Block
 from planner.solver.mip.state import State
 from planner.solver.work import Limit
