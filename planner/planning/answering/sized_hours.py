@@ -47,7 +47,10 @@ def sized_hours(case: FleetCase) -> FleetProblem | None:
     options = tuple(
         _sized(case, option, demands[option.pool], hours[option.workload]) for option in question.options
     )
-    if options == question.options:
+    if all(
+        set(now.rates_rps) <= set(planned.rates_rps)
+        for now, planned in zip(options, question.options, strict=True)
+    ):
         return None
     return replace(
         question,
