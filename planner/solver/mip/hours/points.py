@@ -26,7 +26,7 @@ def pruned(points: Points) -> Points:
     last = int(np.argmax(widths))
     rest = [axis for axis in range(len(widths)) if axis != last]
     if math.prod(int(widths[axis]) for axis in rest) > _GRID:
-        return _pruned_one_by_one(points)
+        return _pruned_one_by_one(merged(points))
     return np.asarray(_pruned_on_grid(points - low, last, rest, widths[rest]) + low)
 
 
