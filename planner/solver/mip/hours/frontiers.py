@@ -15,18 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import reduce
 
 import numpy as np
 
 from planner.solver.mip.hours.offers import least_cost, offers_of
-from planner.solver.mip.hours.points import Points, together
+from planner.solver.mip.hours.points import Points, Sums
 from planner.solver.mip.hours.pool_frontier import Kind
 from planner.solver.mip.hours.work_frontier import WorkFrontier
 from planner.solver.mip.mip import INF, Floats
 from planner.solver.mip.prepared import Prepared
 
-_MOST_KINDS, _MOST_PARTS = 6, 16
+_MOST_KINDS, _MOST_PARTS = 4, 16
 """Kinds of GPUs, and parts of a GPU, with which points stay few."""
 _STEPS, _PATIENCE = 150, 25
 """Of prices by period; and of them without a better bound."""
@@ -40,6 +39,7 @@ class Frontiers:
         kind_at: [stand], the number of its kind.
         offers: [kind], what can be bought of it.
         units: parts in which a GPU is counted.
+        sums: of points of workloads.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -57,6 +57,7 @@ class Frontiers:
             )
             for mine in self.kinds
         ]
+        self.sums = Sums(len(self.kinds))
         self.works = {
             number: WorkFrontier(work, self.kinds, place_of, self.units)
             for number, work in enumerate(prepared.works)
@@ -74,14 +75,10 @@ class Frontiers:
         Args:
             known: the value of a plan, which bounds the steps; infinite without one.
         """
-        alike: dict[tuple[int, ...], Points] = {}
-        points = []
-        for period in range(self.prepared.periods):
-            mine = [one for _, one in self.of_period(period)]
-            key = tuple(id(one) for one in mine)
-            if key not in alike:
-                alike[key] = reduce(together, mine, np.zeros((1, len(self.kinds)), dtype=np.int64))
-            points.append(alike[key])
+        points = [
+            self.sums.of([one for _, one in self.of_period(period)])[-1]
+            for period in range(self.prepared.periods)
+        ]
         return _Prices(self, points).best(known)
 
 

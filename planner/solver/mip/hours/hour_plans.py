@@ -9,15 +9,16 @@ start less often.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.hour_replicas import At, Beside, HourReplicas, at_places
+from planner.solver.mip.hours.lots import spread
 from planner.solver.mip.hours.offers import least_cost, with_reserved
-from planner.solver.mip.hours.points import Points, together
+from planner.solver.mip.hours.points import Points
 from planner.solver.mip.mip import INF, Floats
 from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.state import State
@@ -26,8 +27,9 @@ _TRIES, _SWEEPS = 8, 2
 """Points of an hour, and looks at every hour beside those around it."""
 _GAIN = 1e-9
 
-Hour = dict[int, BlockPlan]
-"""By workload, one hour of it."""
+
+Hours = dict[int, dict[int, BlockPlan]]
+"""By period and workload."""
 
 
 class HourPlans:
@@ -42,8 +44,8 @@ class HourPlans:
             chosen: [period][kind], points from which it is decided what is reserved.
             tied: the question in which starts are paid.
         """
-        self._fronts, self._works = fronts, state.prepared.works
-        self._periods = state.prepared.periods
+        self._fronts, self._prepared = fronts, state.prepared
+        self._works, self._periods = state.prepared.works, state.prepared.periods
         self._offers = [
             with_reserved(offers, fronts.units, chosen[:, g]) for g, offers in enumerate(fronts.offers)
         ]
@@ -56,7 +58,7 @@ class HourPlans:
         Args:
             over: whether time is over.
         """
-        hours: dict[int, Hour] = {}
+        hours: Hours = {}
         for period in self._busiest_first():
             mine = None if over() else self._hour(period)
             if mine is None:
@@ -64,6 +66,7 @@ class HourPlans:
             hours[period] = mine
             for work, plan in mine.items():
                 self._replicas.used[work] |= {*at_places(plan)}
+        hours = spread(hours, self._prepared, self._replicas)
         if self._periods > 1:
             self._with_fewer_starts(hours, over)
         found = {plan.number: plan for mine in hours.values() for plan in mine.values()}
@@ -80,9 +83,9 @@ class HourPlans:
 
     # -- hours on their own -------------------------------------------------------------------------------
 
-    def _hour(self, period: int) -> Hour | None:
+    def _hour(self, period: int) -> dict[int, BlockPlan] | None:
         """The cheapest plan that was found for an hour."""
-        best: Hour | None = None
+        best: dict[int, BlockPlan] | None = None
         least = INF
         for _ in range(_TRIES):
             works = self._fronts.of_period(period)
@@ -129,12 +132,10 @@ class HourPlans:
 
     def _parts(self, works: Sequence[tuple[int, Points]]) -> list[Points]:
         """By workload, a point of it; their sum costs least."""
-        sums = [works[0][1]]
-        for _, points in works[1:]:
-            sums.append(together(sums[-1], points))
+        sums = self._fronts.sums.of([points for _, points in works])
         left = sums[-1][int(np.argmin(self._costs(sums[-1])))]
         found: list[Points] = []
-        for before, (_, points) in zip(reversed(sums[:-1]), reversed(works[1:]), strict=True):
+        for before, (_, points) in zip(reversed(sums[:-1]), reversed(works), strict=True):
             rest = left[None] - points
             # Merged sums lie below what they stand for: the nearest that is there.
             over = np.zeros((len(points), len(before)))
@@ -143,11 +144,11 @@ class HourPlans:
             mine, other = np.unravel_index(int(np.argmin(over)), over.shape)
             found.append(points[mine])
             left = before[other]
-        return [left, *reversed(found)]
+        return found[::-1]
 
     # -- hours beside one another -------------------------------------------------------------------------
 
-    def _with_fewer_starts(self, hours: dict[int, Hour], over: Callable[[], bool]) -> None:
+    def _with_fewer_starts(self, hours: Hours, over: Callable[[], bool]) -> None:
         """Better hours beside those around them, around the day."""
         for _ in range(_SWEEPS):
             changed = [
@@ -159,13 +160,15 @@ class HourPlans:
             if not changed:
                 return
 
-    def _changed(self, hours: dict[int, Hour], period: int, work: int) -> bool:
+    def _changed(self, hours: Hours, period: int, work: int) -> bool:
         hour = hours[period]
         before, after = (at_places(hours[(period + step) % self._periods][work]) for step in (-1, 1))
         now_usd = self._with_starts_usd(hour, work, (before, after))
         if now_usd - self._usd([self._replicas.taken(plan) for plan in hour.values()]) <= _GAIN:
             return False
-        found = self._replicas.within(work, period, self._replicas.taken(hour[work]), (before, after))
+        others = [plan for number, plan in hour.items() if number != work]
+        taken = self._replicas.taken(hour[work])
+        found = self._replicas.within(work, period, taken, (before, after), others)
         if found is None:
             return False
         other = hour | {work: found}
@@ -174,7 +177,7 @@ class HourPlans:
         hours[period] = other
         return True
 
-    def _with_starts_usd(self, hour: Hour, work: int, beside: Beside) -> float:
+    def _with_starts_usd(self, hour: Mapping[int, BlockPlan], work: int, beside: Beside) -> float:
         """An hour, with the starts of one workload."""
         paid = self._usd([self._replicas.taken(plan) for plan in hour.values()])
         return paid + self._replicas.starts_usd(work, at_places(hour[work]), beside)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.offers import Offer
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
-from planner.solver.mip.mip import INF, Model, solve
+from planner.solver.mip.mip import INF, Floats, Model, solve
 from planner.solver.mip.plan import BlockPlan, read_block
 from planner.solver.mip.pool_rows import Block
 from planner.solver.mip.state import State
@@ -51,11 +51,12 @@ class HourReplicas:
         self.number = {(work, at[0]): number for number, (work, at) in enumerate(prepared.blocks)}
         self.used: dict[int, set[At]] = defaultdict(set)
         """By workload, what is in use in some hour."""
-        self._usd, self._sold = np.full(len(prepared.stands), INF), np.zeros(len(prepared.stands))
+        # By stand, what a GPU costs an hour and how many are sold.
+        self.usd, self.sold = np.full(len(prepared.stands), INF), np.zeros(len(prepared.stands))
         for offer in itertools.chain(*offers):
             stand = prepared.stands.index((offer.line.host, offer.line.site))
-            self._usd[stand] = min(self._usd[stand], offer.usd_per_h)
-            self._sold[stand] += offer.most
+            self.usd[stand] = min(self.usd[stand], offer.usd_per_h)
+            self.sold[stand] += offer.most
         options = {option.id: option for option in tied.options}
         self._start_usd = {
             (work, pool, place): float(tied.start_usd(options[mine.options[at.option].id], at.site))
@@ -64,7 +65,14 @@ class HourReplicas:
             for place, at in enumerate(mine.places)
         }
 
-    def within(self, work: int, period: int, part: Points, beside: Beside | None = None) -> BlockPlan | None:
+    def within(
+        self,
+        work: int,
+        period: int,
+        part: Points,
+        beside: Beside | None = None,
+        others: Iterable[BlockPlan] = (),
+    ) -> BlockPlan | None:
         """Replicas that carry the hour and take hardly more than these GPUs; None where none are found.
 
         Args:
@@ -72,12 +80,14 @@ class HourReplicas:
             period: which hour.
             part: [kind], units.
             beside: replicas of the hours beside, against which starts are paid.
+            others: workloads in the same hour, whose GPUs are sold already.
         """
         number = self.number[work, period]
+        sold = self.sold - sum(self._at_stands(plan) for plan in others)
         for _ in range(_ROUNDS):
             model = Model()
             block = self.state.writer.write(model, number)
-            self._count(model, period, part, block)
+            self._count(model, period, part, block, sold)
             if beside is not None:
                 self._starts(model, block, beside)
             answer = solve(model, limit=_WORK, gap=_GAP, seed=self.state.seed)
@@ -91,16 +101,16 @@ class HourReplicas:
                 return None
         return None
 
-    def _count(self, model: Model, period: int, part: Points, block: Block) -> None:
+    def _count(self, model: Model, period: int, part: Points, block: Block, sold: Floats) -> None:
         """What the lines sell, and what is used beyond the part."""
         by: dict[int, Terms] = defaultdict(list)
-        for stand, most in enumerate(self._sold):
+        for stand, most in enumerate(sold):
             terms = block.uses.get(self._prepared.stand_at(period, stand), [])
             by[self.fronts.kind_at[stand]] += terms
             if terms and most < INF:
-                model.row(terms, upper=most)
-            for column, gpus in terms if most else ():
-                model.cost[column] += _TIE * float(self._usd[stand]) * gpus
+                model.row(terms, upper=max(float(most), 0.0))
+            for column, gpus in terms if self.sold[stand] else ():
+                model.cost[column] += _TIE * float(self.usd[stand]) * gpus
         units = self.fronts.units
         for kind, terms in by.items():
             usd = max((offer.usd_per_h for offer in self._offers[kind]), default=0.0)
@@ -134,11 +144,17 @@ class HourReplicas:
     def taken(self, plan: BlockPlan) -> Points:
         """[kind]: units of what a plan of one hour takes."""
         found = np.zeros(len(self.fronts.kinds), dtype=np.int64)
+        np.add.at(found, self.fronts.kind_at, np.rint(self._at_stands(plan) * self.fronts.units).astype(int))
+        return found
+
+    def _at_stands(self, plan: BlockPlan) -> Floats:
+        """[stand]: GPUs of what a plan of one hour takes."""
+        found = np.zeros(len(self._prepared.stands))
         work, _ = self._prepared.blocks[plan.number]
         pools = self._prepared.works[work].pools
         for (_, pool, index), count in plan.counts.items():
             place = pools[pool].places[index]
-            found[self.fronts.kind_at[place.stand]] += int(place.room_gpus * self.fronts.units) * count
+            found[place.stand] += float(place.room_gpus) * count
         return found
 
 

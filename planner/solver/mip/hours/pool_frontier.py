@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -148,10 +149,9 @@ class PoolFrontier:
 
     def _of_several(self, tables: Sequence[Floats], kinds: Sequence[int], need: float) -> list[Points]:
         """With at least one replica of each of these kinds of GPU."""
-        steps = [_steps(table) for table in tables[:-1]]
-        grid = np.stack([axis.ravel() for axis in np.meshgrid(*steps, indexing="ij")], axis=1)
-        grid = merged(grid, MANY)
-        carried = sum(table[grid[:, place]] for place, table in enumerate(tables[:-1]))
+        steps = [_steps(table, int(MANY ** (1 / (len(tables) - 1)))) for table in tables[:-1]]
+        grid = _grid([units for units, _ in steps])
+        carried = _grid([rate for _, rate in steps]).sum(axis=1)
         last = tables[-1]
         more = np.maximum(np.searchsorted(last, need - carried), np.searchsorted(last, 0.0))
         good = more < len(last)
@@ -185,7 +185,20 @@ def _fill(sizes: _Ints, rates: Floats, need: float) -> tuple[Floats, Floats]:
     return one, two
 
 
-def _steps(table: Floats) -> _Ints:
-    """Where it rises."""
+def _steps(table: Floats, most: int) -> tuple[_Ints, Floats]:
+    """Units at which it rises, and what they carry; where these are more than ``most``, some are as one.
+
+    Which has the units of the first of them and carries what the last one does.
+    """
     before = np.concatenate([[-np.inf], table[:-1]])
-    return np.flatnonzero(table > before).astype(np.int64)
+    units = np.flatnonzero(table > before).astype(np.int64)
+    if len(units) <= most:
+        return units, table[units]
+    first = np.unique(np.linspace(0, len(units), most, endpoint=False).astype(np.int64))
+    last = np.append(first[1:], len(units)) - 1
+    return units[first], table[units[last]]
+
+
+def _grid(axes: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """[point][axis]: all combinations."""
+    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
