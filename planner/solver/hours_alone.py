@@ -36,15 +36,21 @@ def busiest_hours(problem: FleetProblem) -> Iterator[FleetProblem]:
 
 
 def hour_of(problem: FleetProblem, choice: FleetChoice, period: int) -> FleetProblem:
-    """The question of one hour of a plan, whose reserved GPUs are paid whether they are used or not."""
-    bought = choice.periods[period].bought
+    """The question of one hour of a plan, beside the reserved GPUs that it has."""
+    free = held(problem, choice)
+    return only(replace(free, limits=replace(free.limits, day=())), period)
+
+
+def held(problem: FleetProblem, choice: FleetChoice) -> FleetProblem:
+    """The question whose reserved GPUs are those of a plan, paid whether they are used or not."""
+    bought = choice.periods[0].bought
     lines = tuple(
         replace(line, usd_per_gpu_h=Fraction(0), max_gpus=bought.get(line.id, 0))
         if line.term == "reserved"
         else line
         for line in problem.lines
     )
-    return only(replace(problem, lines=lines, limits=replace(problem.limits, day=())), period)
+    return replace(problem, lines=lines)
 
 
 def _busiest(problem: FleetProblem) -> list[int]:

@@ -99,6 +99,7 @@ def simplest(
     limit_s: float,
     rows: Sequence[DayRow] = (),
     clock: Clock = done_s,
+    known: FleetChoice | None = None,
 ) -> Simplest | None:
     """The simplest plan that costs at most ``tolerance`` more than the best one.
 
@@ -110,8 +111,9 @@ def simplest(
         limit_s: for everything, on the clock.
         rows: limits on the day that it has to keep too; None is returned where no such plan was found.
         clock: counted work, which is the same in every run, or the user's.
+        known: a plan within the tolerance that keeps the rows, with few pools.
     """
-    return _Search(question, best, tolerance, ask, limit_s, rows, clock).run()
+    return _Search(question, best, tolerance, ask, limit_s, rows, clock, known).run()
 
 
 def counts_of(question: FleetProblem, choice: FleetChoice) -> dict[DayCount, int]:
@@ -162,6 +164,7 @@ class _Search:
         limit_s: float,
         rows: Sequence[DayRow],
         clock: Clock,
+        known: FleetChoice | None,
     ) -> None:
         assert best.value is not None
         self.ask, self.clock, self.until_s = ask, clock, clock() + limit_s
@@ -180,14 +183,15 @@ class _Search:
         self.needed = needed_of(self.question, self.elements)
         usage = DayUsage(question, best.periods)
         self.best = best
-        self.choice = None if any(usage.breaks(row) for row in rows) else best
+        self.known = known
+        self.choice = known if known is not None or any(usage.breaks(row) for row in rows) else best
 
     def run(self) -> Simplest | None:
         """Every aim in turn, then the cheapest of the simplest."""
         if self.choice is None and not self._started():
             return None
         assert self.choice is not None
-        if not self._drop():
+        if not self._drop() and self.known is None:
             self._thin()
         sets = PoolSets(self.question, self.elements, self.needed)
         if self._now("pools") > self._least("pools"):
@@ -227,13 +231,10 @@ class _Search:
         self.choice = found if found.value is not None else None
         if found.status != "unknown":
             return self.choice is not None
-        names = frozenset(few) | options_of(self.best)
-        for rows in ((_FEW_LAYOUTS,), ()):
-            found = self._good(names, _STARTING_S, rows)
-            if found.value is not None and found.value <= self.most:
-                self.choice = found
-                return True
-        return False
+        found = self._good(frozenset(few) | options_of(self.best), _STARTING_S, (_FEW_LAYOUTS,))
+        if found.value is not None and found.value <= self.most:
+            self.choice = found
+        return self.choice is not None
 
     def _good(self, names: Names, most_s: float, rows: Sequence[DayRow] = ()) -> FleetChoice:
         """With these options and no limit on the cost: searches begin at plans that are too dear."""

@@ -167,8 +167,7 @@ class HourPlans:
         if now_usd - self._usd([self._replicas.taken(plan) for plan in hour.values()]) <= _GAIN:
             return False
         others = [plan for number, plan in hour.items() if number != work]
-        taken = self._replicas.taken(hour[work])
-        found = self._replicas.within(work, period, taken, (before, after), others)
+        found = self._replicas.within(work, period, None, (before, after), others)
         if found is None:
             return False
         other = hour | {work: found}

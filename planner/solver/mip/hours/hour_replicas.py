@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
-from planner.solver.mip.hours.offers import Offer
+from planner.solver.mip.hours.lives import write_lives
+from planner.solver.mip.hours.offers import Offer, least_cost
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
 from planner.solver.mip.mip import INF, Floats, Model, solve
@@ -21,13 +22,15 @@ from planner.solver.work import Limit
 
 _ROUNDS = 4
 """Solutions in a row that break a row of replica spares."""
-_WORK, _GAP = Limit(1.0), 0.01
-"""For one program."""
+_WORK, _DAY_WORK, _GAP = Limit(1.0), Limit(8.0), 0.01
+"""For one program of an hour, and of a day."""
 _TIE, _NEW = 1e-3, 1.1
 """What a GPU within the point counts of its price, and how much more one of a layout that is not in use."""
 
 At = tuple[int, int]
 """Numbers of a pool and of a place."""
+Steps = Sequence[tuple[float, float]]
+"""GPUs at most, and what each of them costs an hour."""
 Beside = tuple[Mapping[At, int], Mapping[At, int]]
 """Replicas in the hour before and in the one after."""
 
@@ -69,40 +72,89 @@ class HourReplicas:
         self,
         work: int,
         period: int,
-        part: Points,
+        part: Points | None,
         beside: Beside | None = None,
-        others: Iterable[BlockPlan] = (),
+        others: Sequence[BlockPlan] = (),
+        allowed: frozenset[At] | None = None,
     ) -> BlockPlan | None:
         """Replicas that carry the hour and take hardly more than these GPUs; None where none are found.
 
         Args:
             work: number of the workload.
             period: which hour.
-            part: [kind], units.
+            part: [kind], units; None: they cost what is left to buy beside the others.
             beside: replicas of the hours beside, against which starts are paid.
             others: workloads in the same hour, whose GPUs are sold already.
+            allowed: what may be used; None: everything.
         """
-        number = self.number[work, period]
-        sold = self.sold - sum(self._at_stands(plan) for plan in others)
-        for _ in range(_ROUNDS):
-            model = Model()
-            block = self.state.writer.write(model, number)
-            self._count(model, period, part, block, sold)
+        steps = self._left(others) if part is None else self._beyond(part)
+
+        def write(model: Model) -> list[Block]:
+            block = self.state.writer.write(model, self.number[work, period], allowed)
+            self._count(model, period, steps, block, self._unsold(others))
             if beside is not None:
                 self._starts(model, block, beside)
-            answer = solve(model, limit=_WORK, gap=_GAP, seed=self.state.seed)
+            return [block]
+
+        found = self._solved(write, _WORK)
+        return None if found is None else found[0]
+
+    def day(
+        self,
+        work: int,
+        others: Sequence[Sequence[BlockPlan]],
+        allowed: frozenset[At],
+        least_hours: int,
+    ) -> list[BlockPlan] | None:
+        """Replicas that carry all hours, starts of them paid, around the day; None where none are found.
+
+        Args:
+            work: number of the workload.
+            others: by period, workloads whose GPUs are sold already.
+            allowed: what may be used.
+            least_hours: that a layout lives in a row.
+        """
+        periods = range(self._prepared.periods)
+
+        def write(model: Model) -> list[Block]:
+            blocks = []
+            for period in periods:
+                blocks.append(self.state.writer.write(model, self.number[work, period], allowed))
+                self._count(
+                    model, period, self._left(others[period]), blocks[-1], self._unsold(others[period])
+                )
+            for period in periods:
+                self._start(model, blocks[period - 1], blocks[period])
+            write_lives(model, self._prepared.works[work], blocks, least_hours)
+            return blocks
+
+        return self._solved(write, _DAY_WORK)
+
+    def _solved(self, write: Callable[[Model], list[Block]], limit: Limit) -> list[BlockPlan] | None:
+        """Plans of the blocks that are written; rows of spares that they break are added."""
+        for _ in range(_ROUNDS):
+            model = Model()
+            blocks = write(model)
+            answer = solve(model, limit=limit, gap=_GAP, seed=self.state.seed)
             if answer.columns is None:
                 return None
-            plan = read_block(number, block, answer.columns)
-            cuts, fine = self.state.short([plan])
+            plans = [
+                read_block(self.number[block.work, block.periods[0]], block, answer.columns)
+                for block in blocks
+            ]
+            cuts, fine = self.state.short(plans)
             if fine:
-                return plan
+                return plans
             if not cuts:
                 return None
         return None
 
-    def _count(self, model: Model, period: int, part: Points, block: Block, sold: Floats) -> None:
-        """What the lines sell, and what is used beyond the part."""
+    def _unsold(self, others: Sequence[BlockPlan]) -> Floats:
+        """[stand]: GPUs that others have not taken."""
+        return self.sold - sum((self._at_stands(plan) for plan in others), np.zeros(len(self.sold)))
+
+    def _count(self, model: Model, period: int, steps: Sequence[Steps], block: Block, sold: Floats) -> None:
+        """What the lines sell, and what it costs by kind of GPU."""
         by: dict[int, Terms] = defaultdict(list)
         for stand, most in enumerate(sold):
             terms = block.uses.get(self._prepared.stand_at(period, stand), [])
@@ -111,14 +163,41 @@ class HourReplicas:
                 model.row(terms, upper=max(float(most), 0.0))
             for column, gpus in terms if self.sold[stand] else ():
                 model.cost[column] += _TIE * float(self.usd[stand]) * gpus
-        units = self.fronts.units
         for kind, terms in by.items():
-            usd = max((offer.usd_per_h for offer in self._offers[kind]), default=0.0)
-            beyond = model.column(0, INF, whole=True, cost=usd / units)
-            model.row([*terms, (beyond, -1.0 / units)], upper=float(part[kind]) / units)
+            bought = [(model.column(0, most, cost=usd), -1.0) for most, usd in steps[kind]]
+            model.row([*terms, *bought], upper=0.0)
         for (_, pool, place), column in block.counts.items():
             if (pool, place) not in self.used[block.work]:
                 model.cost[column] *= _NEW
+
+    def _beyond(self, part: Points) -> list[Steps]:
+        """By kind: these GPUs for nothing, more of them at the price of its dearest line."""
+        dearest = [max((offer.usd_per_h for offer in offers), default=0.0) for offers in self._offers]
+        return [
+            [(float(units) / self.fronts.units, 0.0), (INF, usd)]
+            for units, usd in zip(part, dearest, strict=True)
+        ]
+
+    def _left(self, others: Sequence[BlockPlan]) -> list[Steps]:
+        """By kind: what lines sell that others have not taken, the cheapest first."""
+        used = sum((self.taken(plan) for plan in others), np.zeros(len(self._offers), dtype=np.int64))
+        found: list[Steps] = []
+        for offers, units in zip(self._offers, used, strict=True):
+            gone, mine = float(units) / self.fronts.units, list[tuple[float, float]]()
+            for offer in sorted(offers, key=lambda one: one.usd_per_h):
+                mine.append((max(offer.most - gone, 0.0), offer.usd_per_h))
+                gone = max(gone - offer.most, 0.0)
+            found.append(mine)
+        return found
+
+    def paid_usd(self, plans: Sequence[BlockPlan]) -> float:
+        """What is paid in an hour of these workloads."""
+        taken = sum((self.taken(plan) for plan in plans), np.zeros(len(self._offers), dtype=np.int64))
+        costs = (
+            least_cost(offers, self.fronts.units, int(units))[0][-1]
+            for offers, units in zip(self._offers, taken, strict=True)
+        )
+        return float(sum(costs))
 
     def _starts(self, model: Model, block: Block, beside: Beside) -> None:
         """Replicas that start in the hour, and in the one after it."""
@@ -132,13 +211,24 @@ class HourReplicas:
             if needed:
                 model.row([(model.column(0, INF, cost=usd), 1.0), (column, 1.0)], lower=needed)
 
+    def _start(self, model: Model, before: Block, now: Block) -> None:
+        """Replicas that start after an hour."""
+        had = {key[1:]: column for key, column in before.counts.items()}
+        for (_, *at), column in now.counts.items():
+            usd = self._start_usd[now.work, at[0], at[1]]
+            if usd:
+                more = model.column(0, INF, cost=usd)
+                model.row([(more, 1.0), (column, -1.0), (had[at[0], at[1]], 1.0)], lower=0.0)
+
     def starts_usd(self, work: int, mine: Mapping[At, int], beside: Beside) -> float:
         """What is paid for starts in an hour, and in the one after it."""
         before, after = beside
+        return self.started_usd(work, before, mine) + self.started_usd(work, mine, after)
+
+    def started_usd(self, work: int, before: Mapping[At, int], now: Mapping[At, int]) -> float:
+        """What is paid for what starts after an hour."""
         return sum(
-            self._start_usd[work, *at] * max(now - had.get(at, 0), 0)
-            for now_at, had in ((mine, before), (after, mine))
-            for at, now in now_at.items()
+            self._start_usd[work, *at] * max(count - before.get(at, 0), 0) for at, count in now.items()
         )
 
     def taken(self, plan: BlockPlan) -> Points:

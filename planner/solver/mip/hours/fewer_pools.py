@@ -1,0 +1,275 @@
+"""A known day with fewer pools: one after the other is left out, and the hours that used it choose anew.
+
+Every hour is a small program of one workload beside what the others have and beside its own hours around it.
+With few pools all hours of a workload are one program: its layouts live as long as they have to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from planner.constraints.plan.day_usage import DayUsage, shortest
+from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
+from planner.schema.limit_rows import DayRow
+from planner.solver.hours_alone import held
+from planner.solver.mip.hourly_bound import untied
+from planner.solver.mip.hours.frontiers import Frontiers
+from planner.solver.mip.hours.hour_replicas import At, HourReplicas, at_places
+from planner.solver.mip.hours.lives import layout_at
+from planner.solver.mip.plan import BlockPlan
+from planner.solver.mip.prepared import prepare
+from planner.solver.mip.state import State
+
+Name = tuple[int, str, str]
+"""A pool: number of the workload, option and place."""
+Day = Mapping[int, BlockPlan]
+"""The hours of one workload."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What it takes to change the day of a workload."""
+
+    work: int
+    usd: float
+    day: Day
+    gain: int
+    """Pools less."""
+    number: int
+    """Of changes that were taken before it was looked at."""
+
+
+class _Looks:
+    """Changes that were looked at, until their workload's day changes."""
+
+    def __init__(self, of: FewerPools) -> None:
+        self._of, self._known = of, dict[tuple[object, ...], Look | None]()
+        self._days: dict[int, Day] = {}
+
+    def cheapest(
+        self, asked: Mapping[tuple[Any, ...], Callable[[], Look | None]], over: Callable[[], bool]
+    ) -> Look | None:
+        """The cheapest change as the day is now.
+
+        Args:
+            asked: changes by name, the number of their workload first; each gives None where it does not go.
+            over: whether time is over; then None.
+        """
+        days = self._of.days
+        gone = {work for work in days if self._days.get(work) is not days[work]}
+        self._days = dict(days)
+        self._known = {key: look for key, look in self._known.items() if key in asked and key[0] not in gone}
+        for key, ask in asked.items():
+            if over():
+                return None
+            if key not in self._known:
+                self._known[key] = ask()
+        while True:
+            ranked = [(look.usd / look.gain, key) for key, look in self._known.items() if look is not None]
+            if not ranked or over():
+                return None
+            _, key = min(ranked, key=lambda one: (one[0], str(one[1])))
+            look = self._known[key]
+            assert look is not None, "ranked"
+            if look.number == self._of.taken:
+                return look
+            # Others took something since: what it costs now.
+            self._known[key] = asked[key]()
+
+
+class FewerPools:
+    """Of one plan."""
+
+    def __init__(self, problem: FleetProblem, choice: FleetChoice, rows: Sequence[DayRow], seed: int) -> None:
+        """The plan as it is.
+
+        Args:
+            problem: what was asked.
+            choice: a plan of it.
+            rows: limits on the day; those that the plan keeps are kept.
+            seed: of the solver.
+        """
+        problem = held(problem, choice)
+        self._problem, self._rows = problem, rows
+        loose = prepare(untied(problem), dominance=False)
+        fronts = Frontiers(loose)
+        self._prepared = loose
+        self._replicas = HourReplicas(State(loose, seed), fronts, fronts.offers, problem)
+        self._at: dict[tuple[str, object], tuple[int, At]] = {}
+        self._name: dict[tuple[int, At], Name] = {}
+        for work, one in enumerate(loose.works):
+            for number, pool in enumerate(one.pools):
+                for index, place in enumerate(pool.places):
+                    option = pool.options[place.option].id
+                    self._at[option, place.site] = work, (number, index)
+                    where = place.site.place
+                    self._name[work, (number, index)] = (
+                        work,
+                        option,
+                        f"{where.provider}/{where.region}/{where.zone}",
+                    )
+        self.days = self._read(choice)
+        self.taken = 0
+        self._begun_usd = self._usd()
+
+    # -- plans in and out ---------------------------------------------------------------------------------
+
+    def _read(self, choice: FleetChoice) -> dict[int, dict[int, BlockPlan]]:
+        days: dict[int, dict[int, BlockPlan]] = {work: {} for work in range(len(self._prepared.works))}
+        for period, mine in enumerate(choice.periods):
+            counts: dict[int, dict[tuple[int, int, int], int]] = {work: {} for work in days}
+            for placement, count in mine.counts.items():
+                if count:
+                    work, at = self._at[placement]
+                    counts[work][period, *at] = count
+            for work, found in counts.items():
+                days[work][period] = BlockPlan(self._replicas.number[work, period], found)
+        return days
+
+    @property
+    def counts(self) -> list[dict[Placement, int]]:
+        """By period, the replicas now."""
+        return self._counts(self.days)
+
+    def _counts(self, days: Mapping[int, Day]) -> list[dict[Placement, int]]:
+        found: list[dict[Placement, int]] = [{} for _ in range(self._prepared.periods)]
+        for work, day in days.items():
+            pools = self._prepared.works[work].pools
+            for period, plan in day.items():
+                for (number, index), count in at_places(plan).items():
+                    place = pools[number].places[index]
+                    found[period][pools[number].options[place.option].id, place.site] = count
+        return found
+
+    @property
+    def more_usd(self) -> float:
+        """What the changes cost so far, over all periods."""
+        return self._usd() - self._begun_usd
+
+    def _usd(self) -> float:
+        hours = (self._hour_usd(period, self.days) for period in range(self._prepared.periods))
+        return sum(hours) + sum(self._starts_usd(work, day) for work, day in self.days.items())
+
+    def _hour_usd(self, period: int, days: Mapping[int, Day]) -> float:
+        return self._replicas.paid_usd([day[period] for day in days.values()])
+
+    def _starts_usd(self, work: int, day: Day) -> float:
+        count = self._prepared.periods
+        hours = [at_places(day[period]) for period in range(count)]
+        return sum(
+            self._replicas.started_usd(work, hours[period - 1], hours[period]) for period in range(count)
+        )
+
+    # -- changes ------------------------------------------------------------------------------------------
+
+    def drop(self, most_usd: float, hours: int, over: Callable[[], bool]) -> None:
+        """Leave out the pools that are missed least, as long as all changes cost at most so much.
+
+        Args:
+            most_usd: over all periods.
+            hours: in a row, that layouts live at least.
+            over: whether time is over.
+        """
+        looks = _Looks(self)
+        while not over():
+            asked = {name: partial(self._without, name, hours) for name in self._pools()}
+            look = looks.cheapest(asked, over)
+            if look is None or self.more_usd + look.usd > most_usd:
+                return
+            self._take(look)
+
+    def lengthen(self, hours: int) -> bool:
+        """Let no layout live shorter than so many hours, with the pools that there are; whether that went.
+
+        Args:
+            hours: in a row.
+        """
+        for work in self.days:
+            if self._short(work, self.days[work], hours):
+                look = self._anew(work, hours, self._used(work))
+                if look is None:
+                    return False
+                self._take(look)
+        return True
+
+    def _anew(self, work: int, hours: int, allowed: frozenset[At]) -> Look | None:
+        others = [
+            [mine[period] for other, mine in self.days.items() if other != work]
+            for period in range(self._prepared.periods)
+        ]
+        found = self._replicas.day(work, others, allowed, hours)
+        return None if found is None else self._compared(work, dict(enumerate(found)))
+
+    def _take(self, look: Look) -> None:
+        self.days[look.work] = dict(look.day)
+        self.taken += 1
+
+    def _pools(self) -> list[Name]:
+        """In use, of workloads with more than one."""
+        names = sorted(name for work, day in self.days.items() for name in self._names(work, day))
+        return [name for name in names if sum(other[0] == name[0] for other in names) > 1]
+
+    def _names(self, work: int, day: Day) -> set[Name]:
+        return {self._name[work, at] for plan in day.values() for at in at_places(plan)}
+
+    def _without(self, name: Name, hours: int) -> Look | None:
+        """Without one pool in all hours that use it."""
+        work = name[0]
+        keep = frozenset(at for at in self._used(work) if self._name[work, at] != name)
+        periods = [
+            period
+            for period, plan in self.days[work].items()
+            if any(self._name[work, at] == name for at in at_places(plan))
+        ]
+        look = self._anew(work, hours, keep) if hours else self._look(work, periods, keep)
+        return look if look is None or self._keeps(work, look.day) else None
+
+    def _used(self, work: int) -> frozenset[At]:
+        """Where the pools of a workload may stand that are in use in some hour."""
+        names = self._names(work, self.days[work])
+        return frozenset(at for (one, at), name in self._name.items() if one == work and name in names)
+
+    def _look(self, work: int, periods: Iterable[int], keep: frozenset[At]) -> Look | None:
+        """The day of a workload with these hours chosen anew; None where one is not found."""
+        day, count = dict(self.days[work]), self._prepared.periods
+        for period in periods:
+            beside = (at_places(day[(period - 1) % count]), at_places(day[(period + 1) % count]))
+            others = [mine[period] for other, mine in self.days.items() if other != work]
+            found = self._replicas.within(work, period, None, beside, others, keep)
+            if found is None:
+                return None
+            day[period] = found
+        return self._compared(work, day)
+
+    def _compared(self, work: int, day: Day) -> Look:
+        """What a day of a workload costs more than the one now."""
+        now, days = self.days[work], {**self.days, work: day}
+        more = sum(
+            self._hour_usd(period, days) - self._hour_usd(period, self.days)
+            for period, plan in day.items()
+            if plan is not now[period]
+        )
+        more += self._starts_usd(work, day) - self._starts_usd(work, now)
+        gain = len(self._names(work, now)) - len(self._names(work, day))
+        return Look(work, more, day, gain, self.taken)
+
+    def _keeps(self, work: int, day: Day) -> bool:
+        """No limit on the day is broken that is kept now."""
+        if not self._rows:
+            return True
+        now, then = (self._usage(days) for days in (self.days, {**self.days, work: day}))
+        return not any(then.breaks(row) and not now.breaks(row) for row in self._rows)
+
+    def _usage(self, days: Mapping[int, Day]) -> DayUsage:
+        return DayUsage(self._problem, [PeriodChoice(counts=one) for one in self._counts(days)])
+
+    def _short(self, work: int, day: Day, hours: int) -> bool:
+        """Some layout lives shorter."""
+        by = [
+            frozenset(layout_at(self._prepared.works[work], *at) for at in at_places(day[period]))
+            for period in range(self._prepared.periods)
+        ]
+        return shortest(by) < min(hours, len(by))

@@ -1,0 +1,124 @@
+"""A known day with fewer pools, and layouts that live as long as they have to."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from day_toy import EAST, HOURS, WEST, day
+from fleet_random import small_fleet
+
+from planner.constraints.fleet_check import broken
+from planner.constraints.packing import rooms_are_exact
+from planner.constraints.plan.min_layout_hours import MinLayoutHours
+from planner.schema.choice import Option
+from planner.schema.fleet import FleetDemand
+from planner.solver.fewer import fewer_pools
+from planner.solver.rebuy import with_replicas
+from planner.solver.simplest import counts_of
+from planner.solver.solve import solve_fleet
+from planner.solver.work import Limit, Timer
+
+F = Fraction
+LARGE = F(12) - F(21, 2)
+"""USD of a day of large replicas alone, more than with both in turn; of small ones alone it is as much."""
+
+
+def fewer(problem, more, rows=(), work_s=20.0):
+    """The plan with fewer pools, from the best one."""
+    best = solve_fleet(problem)
+    counts = fewer_pools(problem, best, F(more), rows, Timer(Limit(work_s)), 0)
+    return best, None if counts is None else with_replicas(problem, counts)
+
+
+@pytest.mark.parametrize(("more", "pools", "usd"), [(LARGE, 1, 12), (LARGE - F(1, 100), 2, F(21, 2))])
+def test_a_pool_goes_where_it_costs_no_more_than_that(more, pools, usd):
+    best, found = fewer(day(), more)
+    assert (best.value, found.value) == (F(21, 2), usd)
+    assert counts_of(day(), found)["pools"] == pools
+
+
+def test_the_pool_that_is_missed_least_goes_first():
+    """For nothing the one goes that serves for the same price in others."""
+    problem = day()
+    twin = Option("twin", "chat", "serve", "g", "g", 2, (F(4),))
+    problem = replace(problem, options=(*problem.options, twin))
+    counts = [{("small", EAST): 1}, {("twin", EAST): 1, ("small", EAST): 1}] * 3
+    known = with_replicas(replace(problem, demands=(_needing(2, 6, 2, 6, 2, 6),)), counts)
+    asked = replace(problem, demands=(_needing(2, 6, 2, 6, 2, 6),))
+    found = fewer_pools(asked, known, F(0), (), Timer(Limit(20.0)), 0)
+    assert {name for hour in found for name, _ in hour} == {"small"}
+
+
+def _needing(*hours):
+    return FleetDemand("chat", "serve", tuple((F(need),) for need in hours))
+
+
+def test_no_work_changes_nothing():
+    best, found = fewer(day(), 100, work_s=0.0)
+    assert found.value == best.value
+    assert [hour.counts for hour in found.periods] == [hour.counts for hour in best.periods]
+
+
+def test_lives_are_lengthened_for_what_they_cost():
+    """The large replica of the fifth hour lives for one: it stays for longer, or small ones serve there."""
+    row = MinLayoutHours().row(3)
+    best, found = fewer(day(), 10, (row,))
+    assert best.value == F(21, 2)
+    assert found.value <= 12
+    assert not counts_of(day(), found)["changes"] or _lives(found) >= 3
+
+
+def _lives(choice):
+    """Of the shortest-lived layout, around the day."""
+    lives = []
+    for name in ("small", "large"):
+        used = [
+            any(one == name and count for (one, _), count in hour.counts.items()) for hour in choice.periods
+        ]
+        if any(used) and not all(used):
+            turned = used * 2
+            begins = [t for t in range(1, len(used) + 1) if turned[t] and not turned[t - 1]]
+            lives += [next(n for n in range(1, 20) if not (used * 3)[t + n]) for t in begins]
+    return min(lives, default=len(HOURS))
+
+
+def test_lives_that_cost_too_much_are_not_lengthened():
+    assert fewer(day(), F(1, 100), (MinLayoutHours().row(3),))[1] is None
+
+
+def test_what_waits_or_may_not_mix_is_left_alone():
+    best = solve_fleet(day())
+    fixed = replace(day(), demands=(replace(day().demands[0], mix=False),))
+    assert fewer_pools(fixed, best, F(9), (), Timer(Limit(9.0)), 0) is None
+
+
+def test_a_gpu_taken_by_another_workload_is_not_taken_twice():
+    """Four small replicas are sold: only one of two workloads can do without its large ones."""
+    both = (_needing(*HOURS), replace(_needing(*HOURS), workload="code"))
+    options = tuple(
+        replace(option, id=f"{option.id}-{name}", workload=name)
+        for option in day().options
+        for name in ("chat", "code")
+    )
+    lines = (replace(day().lines[0], max_gpus=4), day().lines[1])
+    problem = replace(day(), options=options, demands=both, lines=lines)
+    best, found = fewer(problem, 100)
+    assert broken(problem, found) == []
+    assert counts_of(problem, found)["pools"] == 2 < counts_of(problem, best)["pools"]
+    assert all(count for hour in found.periods for count in hour.counts.values())
+    assert {site for hour in found.periods for _, site in hour.counts} <= {EAST, WEST}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_days_keep_every_limit(seed):
+    problem = small_fleet(seed)
+    if problem.periods == 1 or not rooms_are_exact(problem):
+        return
+    best = solve_fleet(problem)
+    if best.value is None:
+        return
+    counts = fewer_pools(problem, best, best.value / 4, (), Timer(Limit(10.0)), 0)
+    found = None if counts is None else with_replicas(problem, counts)
+    if found is not None:
+        assert broken(problem, found) == []
+        assert counts_of(problem, found)["pools"] <= counts_of(problem, best)["pools"]
