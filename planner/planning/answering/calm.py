@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.planning.answering.answer import Answered, FleetAnswer
+from planner.planning.answering.calm_hours import with_fewer_pools
 from planner.planning.answering.calm_words import (
     nothing_simpler_carries,
     short_lived,
@@ -26,7 +27,7 @@ from planner.solver.blocking_limits import gap
 from planner.solver.promising import promising
 from planner.solver.simplest import Ask, Clock, Simplest, simplest
 from planner.solver.solve import better_of
-from planner.solver.work import done_s
+from planner.solver.work import Limit, Timer, done_s
 
 _HOURS = 3
 """A layout that lives shorter is not worth an engineer's time; given up where it costs too much."""
@@ -100,11 +101,15 @@ def _simplest(
     """The simplest plan that keeps the rows, else without them; whether they were given up."""
     run = variants.run
     clock: Clock = done_s if run.left_s is None else time.monotonic
-    if rows:
-        calm = simplest(question, optimum, tolerance, variants, patience_s(run), rows, clock)
+    for mine in dict.fromkeys((rows, ())):
+        limit = Limit(
+            2 * patience_s(run) if run.left_s is None else run.left_s / 2, counted=run.left_s is None
+        )
+        known = with_fewer_pools(variants.case, optimum, variants.most, mine, Timer(limit), run.seed)
+        calm = simplest(question, optimum, tolerance, variants, patience_s(run), mine, clock, known)
         if calm is not None:
-            return calm, False
-    return simplest(question, optimum, tolerance, variants, patience_s(run), clock=clock), bool(rows)
+            return calm, mine != rows
+    return None, bool(rows)
 
 
 def _as_far_as_proved(taken: FleetChoice, optimum: FleetChoice, proved: bool) -> FleetChoice:

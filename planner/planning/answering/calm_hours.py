@@ -1,0 +1,76 @@
+"""A day with fewer pools, hour by hour at real sizes: where the search for the simplest begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from planner.planning.answering.real_sizes import too_small
+from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
+from planner.planning.answering.sized_hours import sized_hours
+from planner.planning.formulation.fleet_case import FleetCase
+from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.limit_rows import DayRow
+from planner.solver.fewer import fewer_pools
+from planner.solver.promising import options_of, promising
+from planner.solver.rebuy import with_replicas
+from planner.solver.work import Timer
+
+_FEW = 2
+"""Layouts beside those of the plan."""
+_PARTS = (Fraction(1), Fraction(3, 5), Fraction(3, 10))
+"""Of what a plan may cost more: mixed pools may lack something that costs the rest."""
+
+
+def with_fewer_pools(
+    case: FleetCase, best: FleetChoice, most: Fraction, rows: Sequence[DayRow], timer: Timer, seed: int
+) -> FleetChoice | None:
+    """A plan that carries every hour and costs at most ``most``; None where none is found.
+
+    Args:
+        case: what is asked.
+        best: a plan of it that carries every hour.
+        most: of its value.
+        rows: limits on the day that it has to keep, too.
+        timer: what it may take.
+        seed: of the solver.
+    """
+    question = promising(sized_hours(case) or case.question, best, _FEW)
+    found: FleetChoice | None = None
+    while timer.left_s > 0:
+        start = found or best
+        again = _fewer(case, question, start, most, rows, timer, seed)
+        if again is None or (found is not None and len(options_of(again)) >= len(options_of(found))):
+            break
+        found = again
+    return found
+
+
+def _fewer(
+    case: FleetCase,
+    question: FleetProblem,
+    start: FleetChoice,
+    most: Fraction,
+    rows: Sequence[DayRow],
+    timer: Timer,
+    seed: int,
+) -> FleetChoice | None:
+    """One round of it: what pools lack at their real sizes is known only afterwards."""
+    for part in _PARTS:
+        more = part * (most - (start.value or 0))
+        counts = fewer_pools(question, start, more, rows, timer, seed)
+        bought = None if counts is None else with_replicas(case.question, counts)
+        found = None if bought is None else _carried(case, bought)
+        if found is not None and found.value is not None and found.value <= most:
+            return found
+        if counts is None or timer.left_s <= 0:
+            break
+    return None
+
+
+def _carried(case: FleetCase, found: FleetChoice) -> FleetChoice | None:
+    """With what pools lack at their real sizes."""
+    short = too_small(case, found)
+    if not short:
+        return found
+    return with_idle_gpus(case, found, short) or with_more_replicas(case, found)
