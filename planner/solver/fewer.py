@@ -28,7 +28,7 @@ def fewer_pools(
         timer: what it may take.
         seed: of the solver.
     """
-    if any(demand.deferrable is not None or not demand.mix for demand in question.demands) or question.apis:
+    if not hours_stand_alone(question):
         return None
     # Imported here: the large engine takes a while to load.
     from planner.solver.mip.hours.fewer_pools import FewerPools
@@ -42,7 +42,28 @@ def fewer_pools(
     if hours:
         # What costs nothing first: of few layouts few live too briefly.
         fewer.drop(0.0, 0, over)
-        if not fewer.lengthen(hours) or fewer.more_usd > more:
+        if not fewer.lengthen(hours, float(more), over):
             return None
     fewer.drop(float(more), hours, over)
     return fewer.counts
+
+
+def fewer_changes(
+    question: FleetProblem,
+    choice: FleetChoice,
+    more: Fraction,
+    rows: Sequence[DayRow],
+    timer: Timer,
+    seed: int,
+) -> list[dict[Placement, int]]:
+    """By period, the replicas of the plan with days that change less often; as `fewer_pools` takes it."""
+    from planner.solver.mip.hours.fewer_pools import FewerPools
+
+    fewer = FewerPools(question, choice, [*question.limits.day, *rows], seed)
+    fewer.calm(float(more), lambda: timer.left_s <= 0)
+    return fewer.counts
+
+
+def hours_stand_alone(question: FleetProblem) -> bool:
+    """Nothing but starts and purchases ties the hours of a workload, and it takes GPUs alone."""
+    return not question.apis and all(demand.mix and demand.deferrable is None for demand in question.demands)

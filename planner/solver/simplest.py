@@ -22,6 +22,7 @@ from planner.constraints.plan.places import counted
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayCount, DayRow, EveryGpu, LimitRow, Watts
 from planner.schema.reasons import Goal
+from planner.solver.fewer import hours_stand_alone
 from planner.solver.pool_sets import Names, PoolSets, among
 from planner.solver.promising import elements_of, layouts_by_use, needed_of, options_of, promising
 from planner.solver.work import done_s
@@ -183,7 +184,6 @@ class _Search:
         self.needed = needed_of(self.question, self.elements)
         usage = DayUsage(question, best.periods)
         self.best = best
-        self.known = known
         self.choice = known if known is not None or any(usage.breaks(row) for row in rows) else best
 
     def run(self) -> Simplest | None:
@@ -191,7 +191,7 @@ class _Search:
         if self.choice is None and not self._started():
             return None
         assert self.choice is not None
-        if not self._drop() and self.known is None:
+        if not self._drop() and not hours_stand_alone(self.question):
             self._thin()
         sets = PoolSets(self.question, self.elements, self.needed)
         if self._now("pools") > self._least("pools"):
@@ -229,7 +229,7 @@ class _Search:
             if found.value is not None:
                 break
         self.choice = found if found.value is not None else None
-        if found.status != "unknown":
+        if found.status != "unknown" or hours_stand_alone(self.question):
             return self.choice is not None
         found = self._good(frozenset(few) | options_of(self.best), _STARTING_S, (_FEW_LAYOUTS,))
         if found.value is not None and found.value <= self.most:

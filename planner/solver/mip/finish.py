@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -93,6 +94,7 @@ def finish(
         blocks: replicas.
         units: what to buy where that does; it is bought anew else.
     """
+    blocks = [with_partners(prepared, block) for block in blocks]
     settled = [settle(prepared, block) for block in blocks]
     short = [one for one in settled if isinstance(one, Short)]
     if short:
@@ -111,6 +113,29 @@ def finish(
         if not broken(problem, choice):
             return choice
     return None
+
+
+def with_partners(prepared: Prepared, block: BlockPlan) -> BlockPlan:
+    """Without replicas of prefill or decode that meet none of the other at their place in any hour.
+
+    They carry nothing; a search that is cut short may leave some. Where a pool would be too small without
+    them they stay.
+    """
+    pools = prepared.works[prepared.blocks[block.number][0]].pools
+    roles: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for (period, number, index), count in block.counts.items():
+        option = pools[number].options[pools[number].places[index].option]
+        roles[period, option.place] |= {option.role} if count else set()
+    met = set()
+    for period, number, index in block.counts:
+        option = pools[number].options[pools[number].places[index].option]
+        if option.role == "serve" or len(roles[period, option.place] - {"serve"}) > 1:
+            met.add((number, index))
+    left = {key: count for key, count in block.counts.items() if key[1:] in met}
+    if len(left) == len(block.counts):
+        return block
+    other = replace(block, counts=left)
+    return block if isinstance(settle(prepared, other), Short) else other
 
 
 def _choice(problem: FleetProblem, prepared: Prepared, plan: Plan, carried: Sequence[Carried]) -> FleetChoice:

@@ -12,7 +12,7 @@ from planner.constraints.packing import rooms_are_exact
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetDemand
-from planner.solver.fewer import fewer_pools
+from planner.solver.fewer import fewer_changes, fewer_pools
 from planner.solver.rebuy import with_replicas
 from planner.solver.simplest import counts_of
 from planner.solver.solve import solve_fleet
@@ -84,6 +84,17 @@ def _lives(choice):
 
 def test_lives_that_cost_too_much_are_not_lengthened():
     assert fewer(day(), F(1, 100), (MinLayoutHours().row(3),))[1] is None
+
+
+def test_a_day_changes_less_often_where_that_costs_little():
+    """Three small replicas at noon cost 1.50 USD more a day than a large one, and nothing changes."""
+    best = solve_fleet(day())
+    assert counts_of(day(), best)["changes"] == 4
+    for more, changes in ((F(1), 4), (F(3, 2), 0)):
+        counts = fewer_changes(day(), best, more, (), Timer(Limit(20.0)), 0)
+        found = with_replicas(day(), counts)
+        assert counts_of(day(), found)["changes"] == changes
+        assert best.value <= found.value <= best.value + more
 
 
 def test_what_waits_or_may_not_mix_is_left_alone():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from planner.constraints.plan.day_usage import DayUsage, shortest
+from planner.constraints.plan.day_usage import DayUsage, Layout, shortest
 from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
 from planner.schema.limit_rows import DayRow
 from planner.solver.hours_alone import held
@@ -22,6 +22,10 @@ from planner.solver.mip.hours.lives import layout_at
 from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State
+
+_CALM_HOURS, _FEW = 4, 10
+"""That layouts live at least where a day is to change less often: few changes cannot be asked for as simply;
+and places of a workload whose day is chosen anew for that."""
 
 Name = tuple[int, str, str]
 """A pool: number of the workload, option and place."""
@@ -181,19 +185,38 @@ class FewerPools:
                 return
             self._take(look)
 
-    def lengthen(self, hours: int) -> bool:
+    def lengthen(self, hours: int, most_usd: float, over: Callable[[], bool]) -> bool:
         """Let no layout live shorter than so many hours, with the pools that there are; whether that went.
 
         Args:
             hours: in a row.
+            most_usd: over all periods.
+            over: whether time is over.
         """
         for work in self.days:
             if self._short(work, self.days[work], hours):
-                look = self._anew(work, hours, self._used(work))
-                if look is None:
+                look = None if over() else self._anew(work, hours, self._used(work))
+                if look is None or self.more_usd + look.usd > most_usd:
                     return False
                 self._take(look)
         return True
+
+    def calm(self, most_usd: float, over: Callable[[], bool]) -> None:
+        """Days that change less often, with the pools that are left, as long as all costs at most so much.
+
+        Args:
+            most_usd: over all periods.
+            over: whether time is over.
+        """
+        for work in self.days:
+            allowed = self._used(work)
+            if over() or len(allowed) > _FEW or self._changes(work, self.days[work]) == 0:
+                continue
+            look = self._anew(work, _CALM_HOURS, allowed)
+            if look is None or self.more_usd + look.usd > most_usd or not self._keeps(work, look.day):
+                continue
+            if self._changes(work, look.day) < self._changes(work, self.days[work]):
+                self._take(look)
 
     def _anew(self, work: int, hours: int, allowed: frozenset[At]) -> Look | None:
         others = [
@@ -268,8 +291,15 @@ class FewerPools:
 
     def _short(self, work: int, day: Day, hours: int) -> bool:
         """Some layout lives shorter."""
-        by = [
-            frozenset(layout_at(self._prepared.works[work], *at) for at in at_places(day[period]))
-            for period in range(self._prepared.periods)
-        ]
-        return shortest(by) < min(hours, len(by))
+        return shortest(self._layouts(work, day)) < min(hours, len(day))
+
+    def _changes(self, work: int, day: Day) -> int:
+        """Hours before which layouts change, around the day."""
+        layouts = self._layouts(work, day)
+        return sum(hour != layouts[t - 1] for t, hour in enumerate(layouts))
+
+    def _layouts(self, work: int, day: Day) -> list[frozenset[Layout]]:
+        """By hour, what is in use."""
+        mine = self._prepared.works[work]
+        periods = range(self._prepared.periods)
+        return [frozenset(layout_at(mine, *at) for at in at_places(day[period])) for period in periods]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,7 +12,7 @@ import numpy as np
 from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.lives import write_lives
-from planner.solver.mip.hours.offers import Offer, least_cost
+from planner.solver.mip.hours.offers import BEYOND, Offer
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
 from planner.solver.mip.mip import INF, Floats, Model, solve
@@ -22,15 +23,14 @@ from planner.solver.work import Limit
 
 _ROUNDS = 4
 """Solutions in a row that break a row of replica spares."""
-_WORK, _DAY_WORK, _GAP = Limit(1.0), Limit(8.0), 0.01
+_WORK, _DAY_WORK, _GAP = Limit(1.0), Limit(2.0), 0.01
 """For one program of an hour, and of a day."""
 _TIE, _NEW = 1e-3, 1.1
 """What a GPU within the point counts of its price, and how much more one of a layout that is not in use."""
 
 At = tuple[int, int]
 """Numbers of a pool and of a place."""
-Steps = Sequence[tuple[float, float]]
-"""GPUs at most, and what each of them costs an hour."""
+_ROUNDING = 1e-9
 Beside = tuple[Mapping[At, int], Mapping[At, int]]
 """Replicas in the hour before and in the one after."""
 
@@ -55,11 +55,15 @@ class HourReplicas:
         self.used: dict[int, set[At]] = defaultdict(set)
         """By workload, what is in use in some hour."""
         # By stand, what a GPU costs an hour and how many are sold.
+        self._at_stand: list[list[Offer]] = [[] for _ in prepared.stands]
         self.usd, self.sold = np.full(len(prepared.stands), INF), np.zeros(len(prepared.stands))
         for offer in itertools.chain(*offers):
             stand = prepared.stands.index((offer.line.host, offer.line.site))
             self.usd[stand] = min(self.usd[stand], offer.usd_per_h)
             self.sold[stand] += offer.most
+            self._at_stand[stand].append(offer)
+        for mine in self._at_stand:
+            mine.sort(key=lambda offer: offer.usd_per_h)
         options = {option.id: option for option in tied.options}
         self._start_usd = {
             (work, pool, place): float(tied.start_usd(options[mine.options[at.option].id], at.site))
@@ -87,11 +91,13 @@ class HourReplicas:
             others: workloads in the same hour, whose GPUs are sold already.
             allowed: what may be used; None: everything.
         """
-        steps = self._left(others) if part is None else self._beyond(part)
 
         def write(model: Model) -> list[Block]:
             block = self.state.writer.write(model, self.number[work, period], allowed)
-            self._count(model, period, steps, block, self._unsold(others))
+            if part is None:
+                self._pay(model, period, block, others)
+            else:
+                self._count(model, period, part, block, others)
             if beside is not None:
                 self._starts(model, block, beside)
             return [block]
@@ -120,9 +126,7 @@ class HourReplicas:
             blocks = []
             for period in periods:
                 blocks.append(self.state.writer.write(model, self.number[work, period], allowed))
-                self._count(
-                    model, period, self._left(others[period]), blocks[-1], self._unsold(others[period])
-                )
+                self._pay(model, period, blocks[-1], others[period])
             for period in periods:
                 self._start(model, blocks[period - 1], blocks[period])
             write_lives(model, self._prepared.works[work], blocks, least_hours)
@@ -149,55 +153,51 @@ class HourReplicas:
                 return None
         return None
 
-    def _unsold(self, others: Sequence[BlockPlan]) -> Floats:
-        """[stand]: GPUs that others have not taken."""
-        return self.sold - sum((self._at_stands(plan) for plan in others), np.zeros(len(self.sold)))
-
-    def _count(self, model: Model, period: int, steps: Sequence[Steps], block: Block, sold: Floats) -> None:
-        """What the lines sell, and what it costs by kind of GPU."""
+    def _count(
+        self, model: Model, period: int, part: Points, block: Block, others: Sequence[BlockPlan]
+    ) -> None:
+        """What the lines sell, and what is used beyond the part, at the price of the dearest line."""
         by: dict[int, Terms] = defaultdict(list)
-        for stand, most in enumerate(sold):
+        taken = self._at_stands(others)
+        for stand, most in enumerate(self.sold):
             terms = block.uses.get(self._prepared.stand_at(period, stand), [])
             by[self.fronts.kind_at[stand]] += terms
             if terms and most < INF:
-                model.row(terms, upper=max(float(most), 0.0))
-            for column, gpus in terms if self.sold[stand] else ():
+                model.row(terms, upper=max(float(most - taken[stand]), 0.0))
+            for column, gpus in terms if most else ():
                 model.cost[column] += _TIE * float(self.usd[stand]) * gpus
+        units = self.fronts.units
         for kind, terms in by.items():
-            bought = [(model.column(0, most, cost=usd), -1.0) for most, usd in steps[kind]]
-            model.row([*terms, *bought], upper=0.0)
+            usd = max((offer.usd_per_h for offer in self._offers[kind]), default=0.0)
+            beyond = model.column(0, INF, whole=True, cost=usd / units)
+            model.row([*terms, (beyond, -1.0 / units)], upper=float(part[kind]) / units)
         for (_, pool, place), column in block.counts.items():
             if (pool, place) not in self.used[block.work]:
                 model.cost[column] *= _NEW
 
-    def _beyond(self, part: Points) -> list[Steps]:
-        """By kind: these GPUs for nothing, more of them at the price of its dearest line."""
-        dearest = [max((offer.usd_per_h for offer in offers), default=0.0) for offers in self._offers]
-        return [
-            [(float(units) / self.fronts.units, 0.0), (INF, usd)]
-            for units, usd in zip(part, dearest, strict=True)
-        ]
-
-    def _left(self, others: Sequence[BlockPlan]) -> list[Steps]:
-        """By kind: what lines sell that others have not taken, the cheapest first."""
-        used = sum((self.taken(plan) for plan in others), np.zeros(len(self._offers), dtype=np.int64))
-        found: list[Steps] = []
-        for offers, units in zip(self._offers, used, strict=True):
-            gone, mine = float(units) / self.fronts.units, list[tuple[float, float]]()
-            for offer in sorted(offers, key=lambda one: one.usd_per_h):
-                mine.append((max(offer.most - gone, 0.0), offer.usd_per_h))
+    def _pay(self, model: Model, period: int, block: Block, others: Sequence[BlockPlan]) -> None:
+        """What is left of the lines beside the others, the cheapest first."""
+        taken = self._at_stands(others)
+        for stand, offers in enumerate(self._at_stand):
+            gone, steps = float(taken[stand]), list[tuple[int, float]]()
+            for offer in offers:
+                most = max(offer.most - gone, 0.0)
                 gone = max(gone - offer.most, 0.0)
-            found.append(mine)
-        return found
+                steps.append((model.column(0, most, cost=offer.usd_per_h), -1.0))
+            terms = block.uses.get(self._prepared.stand_at(period, stand), [])
+            if terms:
+                model.row([*terms, *steps], upper=0.0)
 
     def paid_usd(self, plans: Sequence[BlockPlan]) -> float:
         """What is paid in an hour of these workloads."""
-        taken = sum((self.taken(plan) for plan in plans), np.zeros(len(self._offers), dtype=np.int64))
-        costs = (
-            least_cost(offers, self.fronts.units, int(units))[0][-1]
-            for offers, units in zip(self._offers, taken, strict=True)
-        )
-        return float(sum(costs))
+        paid = 0.0
+        for gpus, offers in zip(self._at_stands(plans), self._at_stand, strict=True):
+            left = math.ceil(gpus - _ROUNDING)
+            for offer in offers:
+                paid += min(left, offer.most) * offer.usd_per_h
+                left = max(left - offer.most, 0.0)
+            paid += left * BEYOND if left else 0.0
+        return paid
 
     def _starts(self, model: Model, block: Block, beside: Beside) -> None:
         """Replicas that start in the hour, and in the one after it."""
@@ -234,17 +234,20 @@ class HourReplicas:
     def taken(self, plan: BlockPlan) -> Points:
         """[kind]: units of what a plan of one hour takes."""
         found = np.zeros(len(self.fronts.kinds), dtype=np.int64)
-        np.add.at(found, self.fronts.kind_at, np.rint(self._at_stands(plan) * self.fronts.units).astype(int))
+        np.add.at(
+            found, self.fronts.kind_at, np.rint(self._at_stands([plan]) * self.fronts.units).astype(int)
+        )
         return found
 
-    def _at_stands(self, plan: BlockPlan) -> Floats:
-        """[stand]: GPUs of what a plan of one hour takes."""
+    def _at_stands(self, plans: Sequence[BlockPlan]) -> Floats:
+        """[stand]: GPUs of what plans of one hour take."""
         found = np.zeros(len(self._prepared.stands))
-        work, _ = self._prepared.blocks[plan.number]
-        pools = self._prepared.works[work].pools
-        for (_, pool, index), count in plan.counts.items():
-            place = pools[pool].places[index]
-            found[place.stand] += float(place.room_gpus) * count
+        for plan in plans:
+            work, _ = self._prepared.blocks[plan.number]
+            pools = self._prepared.works[work].pools
+            for (_, pool, index), count in plan.counts.items():
+                place = pools[pool].places[index]
+                found[place.stand] += float(place.room_gpus) * count
         return found
 
 
