@@ -44,3 +44,12 @@ def told_in_any_case(run: Run, tell: Callable[[], Plan]) -> Plan:
     except StoppedError:
         run.time_limit_s = 0.0
     return tell()
+
+
+def unless_ended(run: Run, look: Callable[[], Answer | None]) -> Answer | None:
+    """What is found beside a known answer; None where an interrupt ends it: what is known is told."""
+    try:
+        return look()
+    except KeyboardInterrupt:
+        run.interrupt()
+        return None

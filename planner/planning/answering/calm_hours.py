@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner.planning.answering.real_sizes import too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
 from planner.planning.answering.sized_hours import sized_hours
 from planner.planning.formulation.fleet_case import FleetCase
-from planner.schema.fleet import FleetChoice, FleetProblem
+from planner.schema.fleet import FleetChoice, FleetProblem, Placement
 from planner.schema.limit_rows import DayRow
-from planner.solver.fewer import fewer_pools
+from planner.solver.fewer import fewer_changes, fewer_pools
 from planner.solver.promising import options_of, promising
 from planner.solver.rebuy import with_replicas
 from planner.solver.work import Timer
@@ -43,7 +43,11 @@ def with_fewer_pools(
         if again is None or (found is not None and len(options_of(again)) >= len(options_of(found))):
             break
         found = again
-    return found
+    if found is None:
+        return None
+    more = most - (found.value or 0)
+    calmer = _bought(case, fewer_changes(question, found, more, rows, timer, seed))
+    return found if calmer is None or (calmer.value or most) > most else calmer
 
 
 def _fewer(
@@ -59,8 +63,7 @@ def _fewer(
     for part in _PARTS:
         more = part * (most - (start.value or 0))
         counts = fewer_pools(question, start, more, rows, timer, seed)
-        bought = None if counts is None else with_replicas(case.question, counts)
-        found = None if bought is None else _carried(case, bought)
+        found = None if counts is None else _bought(case, counts)
         if found is not None and found.value is not None and found.value <= most:
             return found
         if counts is None or timer.left_s <= 0:
@@ -68,9 +71,10 @@ def _fewer(
     return None
 
 
-def _carried(case: FleetCase, found: FleetChoice) -> FleetChoice | None:
-    """With what pools lack at their real sizes."""
-    short = too_small(case, found)
-    if not short:
+def _bought(case: FleetCase, counts: Sequence[Mapping[Placement, int]]) -> FleetChoice | None:
+    """The plan of these replicas, with what pools lack at their real sizes; None where it has no room."""
+    found = with_replicas(case.question, counts)
+    short = {} if found is None else too_small(case, found)
+    if found is None or not short:
         return found
     return with_idle_gpus(case, found, short) or with_more_replicas(case, found)

@@ -36,7 +36,7 @@ from planner.planning.formulation.table_names import check_table_names
 from planner.planning.formulation.tiers import Setting, settings
 from planner.planning.formulation.today import today_of
 from planner.planning.run import Run
-from planner.planning.told import told_in_any_case
+from planner.planning.told import told_in_any_case, unless_ended
 from planner.schema.choice import Status
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.fleet_answers import Today
@@ -67,7 +67,7 @@ def fleet_plan(study: Study, problem: Problem, run: Run) -> Plan:
     found, simplicity = answer_fleet(study, problem, run.part(_OPTIMUM_PART) if calm else run), None
     if calm:
         with run.step("simplify", "looking for the simplest plan within the tolerance"):
-            found, simplicity = with_calm(found, run)
+            found, simplicity = unless_ended(run, lambda: with_calm(found, run)) or (found, None)
     found = _as_ended(found, run)
     plan = told_in_any_case(run, lambda: told_plan(study, found, run))
     return plan.model_copy(update={"simplicity": simplicity})
@@ -236,7 +236,7 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
         soon = run.left_s is not None and run.left_s < _SIZED_S
         if soon or exact_reaches(promising(case.question, near, _FEW)):
             return None
-        return sized_answer(case, within, partial(within, most_s=_HOUR_S))
+        return unless_ended(run, lambda: sized_answer(case, within, partial(within, most_s=_HOUR_S)))
 
     choice = None
     if case.classes:

@@ -60,7 +60,7 @@ def sized_hours(case: FleetCase) -> FleetProblem | None:
 
 
 def sized_answer(case: FleetCase, solve: Solve, solve_hour: Solve) -> FleetChoice | None:
-    """A plan of the case that carries every hour; None where it is not found.
+    """A plan of the case that carries every hour, or lacks little; None where none is found.
 
     Args:
         case: what is asked.
@@ -75,19 +75,17 @@ def sized_answer(case: FleetCase, solve: Solve, solve_hour: Solve) -> FleetChoic
     counts = [period.counts for period in found.periods]
     for _ in range(_ROUNDS):
         bought = with_replicas(case.question, counts)
-        if bought is None:
-            return None
-        short = too_small(case, bought)
-        if not short:
-            return replace(bought, trace=found.trace, interrupted=found.interrupted, timed=found.timed)
+        short = {} if bought is None else too_small(case, bought)
+        if bought is None or not short:
+            break
         factors |= {hour: factors.get(hour, Fraction(1)) * more for hour, more in short.items()}
         asked = with_more_demand(question, factors)
         for period in sorted({hour[2] for hour in short}):
             again = solve_hour(hour_of(asked, bought, period))
-            if not again.periods:
-                return None
-            counts[period] = again.periods[0].counts
-    return None
+            counts[period] = again.periods[0].counts if again.periods else counts[period]
+    if bought is None:
+        return None
+    return replace(bought, trace=found.trace, interrupted=found.interrupted, timed=found.timed)
 
 
 def with_more_demand(question: FleetProblem, factors: Mapping[Hour, Fraction]) -> FleetProblem:

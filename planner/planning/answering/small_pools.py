@@ -90,9 +90,8 @@ def _settled(
             grown = _cheaper(grown, case, more_replicas)
         if grown is not None and not proved and (again is None or _near(grown[1], choice)):
             return grown
-        if sized is not None and not proved and (found := sized(case, choice)) is not None:
-            settled = _tightened(case, case.question, slowness(case, found))
-            return _cheaper(grown, replace(case, settled=settled), found)
+        if not proved and (by_hour := _by_hour(case, choice, sized)) is not None:
+            return _cheaper(grown, *by_hour)
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
         found = solve(settled) if proved or again is None else again(settled, choice)
@@ -105,6 +104,18 @@ def _settled(
     if not left:
         return case, choice
     return _step_by_step(case, solve, choice, bound) or (_without_plan(case, left), FleetChoice("unknown"))
+
+
+def _by_hour(
+    case: FleetCase, choice: FleetChoice, sized: Sized | None
+) -> tuple[FleetCase, FleetChoice] | None:
+    """The answer with rates of each hour's own size, and with what it still lacks."""
+    found = None if sized is None else sized(case, choice)
+    if found is not None and too_small(case, found):
+        found = with_more_replicas(case, found)
+    if found is None:
+        return None
+    return replace(case, settled=_tightened(case, case.question, slowness(case, found))), found
 
 
 def _near(grown: FleetChoice, choice: FleetChoice) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from planner.planning.answering import sized_hours as module
 from planner.planning.answering.sized_hours import sized_answer, sized_hours, with_more_demand
 from planner.schema.choice import Option
-from planner.schema.fleet import Deferrable, FleetDemand, FleetProblem, Host, Line, Site
+from planner.schema.fleet import Deferrable, FleetChoice, FleetDemand, FleetProblem, Host, Line, Site
 from planner.solver.solve import solve_fleet
 
 POOL = ("w", "serve")
@@ -75,9 +75,17 @@ def test_hours_that_lack_something_are_asked_again(monkeypatch):
     assert asked == [((0, 9),)]
 
 
-def test_hours_that_never_carry_are_no_answer(monkeypatch):
+def test_hours_that_never_carry_are_left_to_others(monkeypatch):
+    """Each question asks the first hour for a tenth more than the one before: the last plan is told."""
     monkeypatch.setattr(module, "too_small", lambda *_: {(*POOL, 0): Fraction(11, 10)})
-    assert sized_answer(case(), solve_fleet, solve_fleet) is None
+    found = sized_answer(case(), solve_fleet, solve_fleet)
+    assert sum(found.periods[0].counts.values()) > sum(found.periods[2].counts.values())
+
+
+def test_an_hour_that_is_not_answered_keeps_its_replicas(monkeypatch):
+    monkeypatch.setattr(module, "too_small", lambda *_: {(*POOL, 0): Fraction(11, 10)})
+    first = sized_answer(case(), solve_fleet, lambda _: FleetChoice("unknown"))
+    assert counts(first) == counts(solve_fleet(sized_hours(case())))
 
 
 def test_more_demand_in_some_hours():
