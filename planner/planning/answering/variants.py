@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from planner.errors import SearchInterrupted
 from planner.planning.answering.preferred import with_preferred
 from planner.planning.answering.real_sizes import too_small
 from planner.planning.answering.search import solved
@@ -66,7 +65,8 @@ class Variants:
         part.work_s = limit_s if counted else None
         try:
             answer = solved(question, part, goal, brief=brief, start=start)
-        except SearchInterrupted:
+        except KeyboardInterrupt:
+            # With a plan of its own a search raises nothing; without one what is known elsewhere is told.
             part.interrupt()
             answer = FleetChoice("unknown")
         if part.interrupted:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner.constraints.fleet_check import bill, broken
-from planner.schema.choice import LossShares, Share
+from planner.schema.choice import LossShares, Option, Share
 from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
 from planner.solver.mip.exact import Carried, Short, settle
 from planner.solver.mip.mip import INF, Floats, Model, solve
@@ -94,7 +94,21 @@ def finish(
         blocks: replicas.
         units: what to buy where that does; it is bought anew else.
     """
-    blocks = [with_partners(prepared, block) for block in blocks]
+    paired = [with_partners(prepared, block) for block in blocks]
+    if any(one is not block for one, block in zip(paired, blocks, strict=True)):
+        # Hours without demand keep a replica of each role wherever it stands: then it stays as it is.
+        found = _finished(problem, prepared, paired, None)
+        if isinstance(found, FleetChoice):
+            return found
+    return _finished(problem, prepared, blocks, units)
+
+
+def _finished(
+    problem: FleetProblem,
+    prepared: Prepared,
+    blocks: Sequence[BlockPlan],
+    units: Mapping[tuple[int, int], int] | None,
+) -> FleetChoice | list[Short] | None:
     settled = [settle(prepared, block) for block in blocks]
     short = [one for one in settled if isinstance(one, Short)]
     if short:
@@ -118,24 +132,32 @@ def finish(
 def with_partners(prepared: Prepared, block: BlockPlan) -> BlockPlan:
     """Without replicas of prefill or decode that meet none of the other at their place in any hour.
 
-    They carry nothing; a search that is cut short may leave some. Where a pool would be too small without
-    them they stay.
+    They carry nothing; a search that is cut short may leave some.
     """
     pools = prepared.works[prepared.blocks[block.number][0]].pools
-    roles: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for (period, number, index), count in block.counts.items():
-        option = pools[number].options[pools[number].places[index].option]
-        roles[period, option.place] |= {option.role} if count else set()
-    met = set()
+
+    def option_at(number: int, index: int) -> Option:
+        return pools[number].options[pools[number].places[index].option]
+
+    there: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for period, number, index in block.counts:
-        option = pools[number].options[pools[number].places[index].option]
-        if option.role == "serve" or len(roles[period, option.place] - {"serve"}) > 1:
-            met.add((number, index))
+        option = option_at(number, index)
+        there[period].add((option.role, option.place))
+    met = {
+        (number, index)
+        for period, number, index in block.counts
+        if _meets(option_at(number, index), there[period])
+    }
     left = {key: count for key, count in block.counts.items() if key[1:] in met}
-    if len(left) == len(block.counts):
-        return block
-    other = replace(block, counts=left)
-    return block if isinstance(settle(prepared, other), Short) else other
+    return block if len(left) == len(block.counts) else replace(block, counts=left)
+
+
+def _meets(option: Option, there: Set[tuple[str, str]]) -> bool:
+    """An option without a place may stand at any."""
+    return option.role == "serve" or any(
+        role not in ("serve", option.role) and (place == option.place or not place or not option.place)
+        for role, place in there
+    )
 
 
 def _choice(problem: FleetProblem, prepared: Prepared, plan: Plan, carried: Sequence[Carried]) -> FleetChoice:
