@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from planner.constraints.plan.day_usage import DayUsage
 from planner.planning.answering.real_sizes import too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
 from planner.planning.answering.sized_hours import sized_hours
@@ -46,7 +47,7 @@ def with_fewer_pools(
     if found is None:
         return None
     more = most - (found.value or 0)
-    calmer = _bought(case, fewer_changes(question, found, more, rows, timer, seed))
+    calmer = _bought(case, fewer_changes(question, found, more, rows, timer, seed), rows)
     return found if calmer is None or (calmer.value or most) > most else calmer
 
 
@@ -63,7 +64,7 @@ def _fewer(
     for part in _PARTS:
         more = part * (most - (start.value or 0))
         counts = fewer_pools(question, start, more, rows, timer, seed)
-        found = None if counts is None else _bought(case, counts)
+        found = None if counts is None else _bought(case, counts, rows)
         if found is not None and found.value is not None and found.value <= most:
             return found
         if counts is None or timer.left_s <= 0:
@@ -71,10 +72,18 @@ def _fewer(
     return None
 
 
-def _bought(case: FleetCase, counts: Sequence[Mapping[Placement, int]]) -> FleetChoice | None:
-    """The plan of these replicas, with what pools lack at their real sizes; None where it has no room."""
+def _bought(
+    case: FleetCase, counts: Sequence[Mapping[Placement, int]], rows: Sequence[DayRow]
+) -> FleetChoice | None:
+    """The plan of these replicas, with what pools lack at their real sizes; None where it has no room.
+
+    What is added may be of another layout: then the rows are looked at again.
+    """
     found = with_replicas(case.question, counts)
     short = {} if found is None else too_small(case, found)
-    if found is None or not short:
-        return found
-    return with_idle_gpus(case, found, short) or with_more_replicas(case, found)
+    if found is not None and short:
+        found = with_idle_gpus(case, found, short) or with_more_replicas(case, found)
+    if found is None:
+        return None
+    usage = DayUsage(case.question, found.periods)
+    return None if any(usage.breaks(row) for row in rows) else found

@@ -1,0 +1,41 @@
+"""A day with fewer pools keeps the limits on its day also with what its pools lack."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+from day_toy import EAST, WEST, day
+
+from planner.constraints.plan.min_layout_hours import MinLayoutHours
+from planner.planning.answering import calm_hours as module
+from planner.planning.run import Run
+from planner.planning.told import unless_ended
+from planner.solver.rebuy import with_replicas
+
+SMALL = [{("small", EAST): 3}] * 6
+BRIEF = [*SMALL[:5], {("small", EAST): 3, ("large", WEST): 1}]
+ROW = MinLayoutHours().row(3)
+
+
+@pytest.mark.parametrize(("rows", "kept"), [((), True), ((ROW,), False)])
+def test_a_replica_added_may_break_a_row(monkeypatch, rows, kept):
+    """The sixth hour lacks something, and gets a replica of another layout for that hour alone."""
+    monkeypatch.setattr(module, "too_small", lambda *_: {("chat", "serve", 5): Fraction(2)})
+    monkeypatch.setattr(module, "with_idle_gpus", lambda *_: None)
+    monkeypatch.setattr(module, "with_more_replicas", lambda *_: with_replicas(day(), BRIEF))
+    found = module._bought(SimpleNamespace(question=day()), SMALL, rows)
+    assert (found is not None) == kept
+
+
+def test_what_carries_is_told_as_it_is(monkeypatch):
+    monkeypatch.setattr(module, "too_small", lambda *_: {})
+    assert module._bought(SimpleNamespace(question=day()), SMALL, (ROW,)).value == 18
+
+
+def test_an_interrupt_ends_what_is_looked_for_beside_an_answer():
+    def look():
+        raise KeyboardInterrupt
+
+    run = Run(None)
+    assert unless_ended(run, look) is None
+    assert run.interrupted
