@@ -1,67 +1,68 @@
-"""A known plan of a day with fewer pools."""
+"""A known plan of a day with fewer pools, or fewer changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from planner.schema.fleet import FleetChoice, FleetProblem, Placement
 from planner.schema.limit_rows import DayRow
 from planner.solver.work import Timer
 
-
-def fewer_pools(
-    question: FleetProblem,
-    choice: FleetChoice,
-    more: Fraction,
-    rows: Sequence[DayRow],
-    timer: Timer,
-    seed: int,
-) -> list[dict[Placement, int]] | None:
-    """By period, the replicas of the plan with fewer pools; None where a row is not kept for so much.
-
-    Args:
-        question: what is asked.
-        choice: a plan of it, or of one with the same options.
-        more: that the plan may cost, over all periods.
-        rows: limits on the day that it has to keep, too.
-        timer: what it may take.
-        seed: of the solver.
-    """
-    if not hours_stand_alone(question):
-        return None
-    # Imported here: the large engine takes a while to load.
+if TYPE_CHECKING:
     from planner.solver.mip.hours.fewer_pools import FewerPools
 
-    fewer = FewerPools(question, choice, [*question.limits.day, *rows], seed)
+Replicas = list[dict[Placement, int]]
+"""By period."""
 
-    def over() -> bool:
-        return timer.left_s <= 0
 
-    hours = max((row.most for row in rows if row.counts == "hours"), default=0)
-    if hours:
-        # What costs nothing first: of few layouts few live too briefly.
-        fewer.drop(0.0, 0, over)
-        if not fewer.lengthen(hours, float(more), over):
+@dataclass(frozen=True)
+class CalmDays:
+    """Of one question."""
+
+    question: FleetProblem
+    rows: Sequence[DayRow]
+    """Limits on the day that plans have to keep beside those of the question."""
+    timer: Timer
+    """What all of it may take."""
+    seed: int = 0
+
+    def over(self) -> bool:
+        """Nothing more is looked for."""
+        return self.timer.left_s <= 0
+
+    def with_fewer_pools(self, choice: FleetChoice, more: Fraction) -> Replicas | None:
+        """A plan's replicas with fewer pools; None where a row is not kept for so much.
+
+        Args:
+            choice: a plan of the question, or of one with the same options.
+            more: that it may cost, over all periods.
+        """
+        if not hours_stand_alone(self.question):
             return None
-    fewer.drop(float(more), hours, over)
-    return fewer.counts
+        fewer, most = self._known(choice), float(more)
+        hours = max((row.most for row in self.rows if row.counts == "hours"), default=0)
+        if hours:
+            # What costs nothing first: of few layouts few live too briefly.
+            fewer.drop(0.0, 0, self.over)
+            if not fewer.lengthen(hours, most, self.over):
+                return None
+        fewer.drop(most, hours, self.over)
+        return fewer.counts
 
+    def with_fewer_changes(self, choice: FleetChoice, more: Fraction) -> Replicas:
+        """The same with days that change less often."""
+        fewer = self._known(choice)
+        fewer.calm(float(more), self.over)
+        return fewer.counts
 
-def fewer_changes(
-    question: FleetProblem,
-    choice: FleetChoice,
-    more: Fraction,
-    rows: Sequence[DayRow],
-    timer: Timer,
-    seed: int,
-) -> list[dict[Placement, int]]:
-    """By period, the replicas of the plan with days that change less often; as `fewer_pools` takes it."""
-    from planner.solver.mip.hours.fewer_pools import FewerPools
+    def _known(self, choice: FleetChoice) -> FewerPools:
+        # Imported here: the large engine takes a while to load.
+        from planner.solver.mip.hours.fewer_pools import FewerPools
 
-    fewer = FewerPools(question, choice, [*question.limits.day, *rows], seed)
-    fewer.calm(float(more), lambda: timer.left_s <= 0)
-    return fewer.counts
+        return FewerPools(self.question, choice, [*self.question.limits.day, *self.rows], self.seed)
 
 
 def hours_stand_alone(question: FleetProblem) -> bool:

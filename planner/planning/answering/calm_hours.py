@@ -10,9 +10,9 @@ from planner.planning.answering.real_sizes import too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
 from planner.planning.answering.sized_hours import sized_hours
 from planner.planning.formulation.fleet_case import FleetCase
-from planner.schema.fleet import FleetChoice, FleetProblem, Placement
+from planner.schema.fleet import FleetChoice, Placement
 from planner.schema.limit_rows import DayRow
-from planner.solver.fewer import fewer_changes, fewer_pools
+from planner.solver.fewer import CalmDays
 from planner.solver.promising import options_of, promising
 from planner.solver.rebuy import with_replicas
 from planner.solver.work import Timer
@@ -36,38 +36,27 @@ def with_fewer_pools(
         timer: what it may take.
         seed: of the solver.
     """
-    question = promising(sized_hours(case) or case.question, best, _FEW)
+    days = CalmDays(promising(sized_hours(case) or case.question, best, _FEW), rows, timer, seed)
     found: FleetChoice | None = None
-    while timer.left_s > 0:
-        start = found or best
-        again = _fewer(case, question, start, most, rows, timer, seed)
+    while not days.over():
+        again = _fewer(case, days, found or best, most)
         if again is None or (found is not None and len(options_of(again)) >= len(options_of(found))):
             break
         found = again
     if found is None:
         return None
-    more = most - (found.value or 0)
-    calmer = _bought(case, fewer_changes(question, found, more, rows, timer, seed), rows)
+    calmer = _bought(case, days.with_fewer_changes(found, most - (found.value or 0)), rows)
     return found if calmer is None or (calmer.value or most) > most else calmer
 
 
-def _fewer(
-    case: FleetCase,
-    question: FleetProblem,
-    start: FleetChoice,
-    most: Fraction,
-    rows: Sequence[DayRow],
-    timer: Timer,
-    seed: int,
-) -> FleetChoice | None:
+def _fewer(case: FleetCase, days: CalmDays, start: FleetChoice, most: Fraction) -> FleetChoice | None:
     """One round of it: what pools lack at their real sizes is known only afterwards."""
     for part in _PARTS:
-        more = part * (most - (start.value or 0))
-        counts = fewer_pools(question, start, more, rows, timer, seed)
-        found = None if counts is None else _bought(case, counts, rows)
+        counts = days.with_fewer_pools(start, part * (most - (start.value or 0)))
+        found = None if counts is None else _bought(case, counts, days.rows)
         if found is not None and found.value is not None and found.value <= most:
             return found
-        if counts is None or timer.left_s <= 0:
+        if counts is None or days.over():
             break
     return None
 

@@ -12,7 +12,7 @@ from planner.constraints.packing import rooms_are_exact
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetDemand
-from planner.solver.fewer import fewer_changes, fewer_pools
+from planner.solver.fewer import CalmDays
 from planner.solver.rebuy import with_replicas
 from planner.solver.simplest import counts_of
 from planner.solver.solve import solve_fleet
@@ -26,7 +26,7 @@ LARGE = F(12) - F(21, 2)
 def fewer(problem, more, rows=(), work_s=20.0):
     """The plan with fewer pools, from the best one."""
     best = solve_fleet(problem)
-    counts = fewer_pools(problem, best, F(more), rows, Timer(Limit(work_s)), 0)
+    counts = CalmDays(problem, rows, Timer(Limit(work_s))).with_fewer_pools(best, F(more))
     return best, None if counts is None else with_replicas(problem, counts)
 
 
@@ -45,7 +45,7 @@ def test_the_pool_that_is_missed_least_goes_first():
     counts = [{("small", EAST): 1}, {("twin", EAST): 1, ("small", EAST): 1}] * 3
     known = with_replicas(replace(problem, demands=(_needing(2, 6, 2, 6, 2, 6),)), counts)
     asked = replace(problem, demands=(_needing(2, 6, 2, 6, 2, 6),))
-    found = fewer_pools(asked, known, F(0), (), Timer(Limit(20.0)), 0)
+    found = CalmDays(asked, (), Timer(Limit(20.0))).with_fewer_pools(known, F(0))
     assert {name for hour in found for name, _ in hour} == {"small"}
 
 
@@ -91,7 +91,7 @@ def test_a_day_changes_less_often_where_that_costs_little():
     best = solve_fleet(day())
     assert counts_of(day(), best)["changes"] == 4
     for more, changes in ((F(1), 4), (F(3, 2), 0)):
-        counts = fewer_changes(day(), best, more, (), Timer(Limit(20.0)), 0)
+        counts = CalmDays(day(), (), Timer(Limit(20.0))).with_fewer_changes(best, more)
         found = with_replicas(day(), counts)
         assert counts_of(day(), found)["changes"] == changes
         assert best.value <= found.value <= best.value + more
@@ -100,7 +100,7 @@ def test_a_day_changes_less_often_where_that_costs_little():
 def test_what_waits_or_may_not_mix_is_left_alone():
     best = solve_fleet(day())
     fixed = replace(day(), demands=(replace(day().demands[0], mix=False),))
-    assert fewer_pools(fixed, best, F(9), (), Timer(Limit(9.0)), 0) is None
+    assert CalmDays(fixed, (), Timer(Limit(9.0))).with_fewer_pools(best, F(9)) is None
 
 
 def test_a_gpu_taken_by_another_workload_is_not_taken_twice():
@@ -128,7 +128,7 @@ def test_random_days_keep_every_limit(seed):
     best = solve_fleet(problem)
     if best.value is None:
         return
-    counts = fewer_pools(problem, best, best.value / 4, (), Timer(Limit(10.0)), 0)
+    counts = CalmDays(problem, (), Timer(Limit(10.0))).with_fewer_pools(best, best.value / 4)
     found = None if counts is None else with_replicas(problem, counts)
     if found is not None:
         assert broken(problem, found) == []
