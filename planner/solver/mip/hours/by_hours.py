@@ -14,10 +14,13 @@ from planner.solver.mip.plan import BlockPlan, Key
 from planner.solver.mip.prepared import Prepared, prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.state import State
+from planner.solver.work import Limit, Timer
 
 _HOUR_S, _HOUR_TIMED_S = 0.2, 2.5
 """Of counted work for each hour, and of the user's time; where less is left only the bound is worked out.
 Small pools of many layouts take further questions until they carry what they must at their sizes."""
+_PLANS_S = 5.0
+"""Counted work that plans of each hour may take in any case: what is searched later begins at them."""
 _BOUND_TIMED_S = 0.5
 """The same of the user's time for the bound."""
 
@@ -47,7 +50,12 @@ def by_hours(state: State, run: Run) -> bool:
     brief = run.left_s < (_HOUR_TIMED_S if run.limited else _HOUR_S) * state.prepared.periods
     if run.done or brief or any(work.day_limits or work.one_layout for work in works):
         return True
-    plans = HourPlans(State(loose, state.seed), fronts, chosen, problem).plan(lambda: run.left_s <= 0)
+    timer = Timer(Limit(_PLANS_S * problem.periods))
+
+    def over() -> bool:
+        return run.left_s <= 0 and (run.limited or timer.left_s <= 0)
+
+    plans = HourPlans(State(loose, state.seed), fronts, chosen, problem).plan(over)
     blocks = None if plans is None else _tied(state.prepared, loose, plans)
     bought = None if blocks is None else buy(state.prepared, used_by(state.prepared, blocks))
     if blocks is not None and bought is not None:

@@ -53,24 +53,29 @@ class HourPlans:
         self._known: dict[object, dict[At, int] | None] = {}
 
     def plan(self, over: Callable[[], bool]) -> list[BlockPlan] | None:
-        """A plan of every block; None where a workload has none in some hour, or time is over before.
+        """A plan of every block; None where a workload has none in some hour.
 
         Args:
-            over: whether time is over.
+            over: whether time is over; all hours but the busiest then get replicas of others.
         """
         hours: Hours = {}
         for period in self._busiest_first():
-            mine = None if over() else self._hour(period)
+            mine = self._borrowed(hours, period) if hours and over() else self._hour(period)
             if mine is None:
                 return None
             hours[period] = mine
-            for work, plan in mine.items():
-                self._replicas.used[work] |= {*at_places(plan)}
+            self._use(mine)
         hours = spread(hours, self._prepared, self._replicas)
+        for mine in hours.values():
+            self._use(mine)
         if self._periods > 1:
             self._with_fewer_starts(hours, over)
         found = {plan.number: plan for mine in hours.values() for plan in mine.values()}
         return [found[number] for number in range(len(found))]
+
+    def _use(self, hour: Mapping[int, BlockPlan]) -> None:
+        for work, plan in hour.items():
+            self._replicas.used[work] |= {*at_places(plan)}
 
     def _busiest_first(self) -> list[int]:
         """Layouts of the busiest hour may serve the others too."""
@@ -106,6 +111,20 @@ class HourPlans:
             for work in low:
                 self._fronts.works[work].learn(period, parts[work], taken[work])
         return best
+
+    def _borrowed(self, hours: Hours, period: int) -> dict[int, BlockPlan] | None:
+        """Of every workload the cheapest replicas of other hours that carry this one too."""
+        found: dict[int, BlockPlan] = {}
+        for work in range(len(self._works)):
+            number = self._replicas.number[work, period]
+            known = {tuple(sorted(at_places(mine[work]).items())): mine[work] for mine in hours.values()}
+            cheapest = sorted(known, key=lambda key: (self._usd([self._replicas.taken(known[key])]), key))
+            plans = (BlockPlan(number, {(period, *at): count for at, count in key}) for key in cheapest)
+            fine = next((plan for plan in plans if self._replicas.state.fine([plan])), None)
+            if fine is None:
+                return None
+            found[work] = fine
+        return found
 
     def _at_part(self, work: int, period: int, part: Points) -> BlockPlan | None:
         """A workload in an hour with so many GPUs of every kind, or few more."""
@@ -167,7 +186,9 @@ class HourPlans:
         if now_usd - self._usd([self._replicas.taken(plan) for plan in hour.values()]) <= _GAIN:
             return False
         others = [plan for number, plan in hour.items() if number != work]
-        found = self._replicas.within(work, period, None, (before, after), others)
+        # Starts are saved by what serves some hour already.
+        used = frozenset(self._replicas.used[work])
+        found = self._replicas.within(work, period, None, (before, after), others, used)
         if found is None:
             return False
         other = hour | {work: found}
