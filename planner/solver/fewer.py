@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -29,9 +29,27 @@ class CalmDays:
     """What all of it may take."""
     seed: int = 0
 
+    @property
+    def possible(self) -> bool:
+        """Hours are chosen anew one at a time: only where nothing else ties them."""
+        return hours_stand_alone(self.question)
+
     def over(self) -> bool:
         """Nothing more is looked for."""
         return self.timer.left_s <= 0
+
+    def ever_fewer(self, choice: FleetChoice, more: Fraction) -> Iterator[Replicas]:
+        """A plan's replicas with ever fewer pools, one after the other, whatever the rows say of lives.
+
+        Args:
+            choice: a plan of the question, or of one with the same options.
+            more: that the last may cost, over all periods.
+        """
+        if not self.possible:
+            return
+        fewer = self._known(choice)
+        for _ in fewer.drop(float(more), 0, self.over):
+            yield fewer.counts
 
     def with_fewer_pools(self, choice: FleetChoice, more: Fraction) -> Replicas | None:
         """A plan's replicas with fewer pools; None where a row is not kept for so much.
@@ -40,16 +58,14 @@ class CalmDays:
             choice: a plan of the question, or of one with the same options.
             more: that it may cost, over all periods.
         """
-        if not hours_stand_alone(self.question):
+        if not self.possible:
             return None
         fewer, most = self._known(choice), float(more)
         hours = max((row.most for row in self.rows if row.counts == "hours"), default=0)
-        if hours:
-            # What costs nothing first: of few layouts few live too briefly.
-            fewer.drop(0.0, 0, self.over)
-            if not fewer.lengthen(hours, most, self.over):
-                return None
-        fewer.drop(most, hours, self.over)
+        if hours and not fewer.lengthen(hours, most, self.over):
+            return None
+        for _ in fewer.drop(most, hours, self.over):
+            pass
         return fewer.counts
 
     def with_fewer_changes(self, choice: FleetChoice, more: Fraction) -> Replicas:

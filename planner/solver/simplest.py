@@ -71,8 +71,9 @@ _THINNING_S = 6.0
 """For a day with a layout less."""
 _FEW_LAYOUTS = MaxLayouts().row(2, "")
 """What a first plan is tried with: with more layouts a workload few days are simple."""
-_GROWING_S, _MOST_VAIN = 1.5, 4
-"""For a question that only widens what is known to have no plan; and how many in a row may stay open."""
+_GROWING_S, _MOST_VAIN, _MOST_OPEN = 1.5, 4, 2
+"""For a question that only widens what is known to have no plan; how many questions may stay open before no
+more of these is asked, and before it is not asked which options no plan goes without."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class Simplest:
     """No plan within the tolerance has fewer."""
     question: FleetProblem
     """With its options alone and with what it keeps as limits."""
+    cheapest: FleetChoice
+    """Of all plans that were seen."""
     trivial: bool
     """Every workload has one pool all day: nothing simpler exists at any place."""
 
@@ -170,6 +173,7 @@ class _Search:
         assert best.value is not None
         self.ask, self.clock, self.until_s = ask, clock, clock() + limit_s
         self.left, self.vain = QUESTIONS, 0
+        self.tolerance, self.cheapest = tolerance, best
         self.most = best.value * (1 + tolerance)
         money = _at_most(question, self.most)
         limits = question.limits
@@ -195,7 +199,7 @@ class _Search:
             self._thin()
         sets = PoolSets(self.question, self.elements, self.needed)
         if self._now("pools") > self._least("pools"):
-            sets.learn_essential(self._used(), lambda names: self._asked(names, (), "any"))
+            sets.learn_essential(self._used(), self._essential)
         least = self._fewest(sets, "pools", (), _POOLS_PART)
         proved = least == self._now("pools")
         held = [_row(self.question, "pools", self._now("pools"))]
@@ -210,7 +214,8 @@ class _Search:
         limits = replace(self.question.limits, day=(*self.question.limits.day, *held))
         own = among(replace(self.question, limits=limits), self._used())
         trivial = self._now("pools") == len(self.needed) and not self._now("changes")
-        return Simplest(self.choice, counts_of(self.question, self.choice), proved, least, own, trivial)
+        counts = counts_of(self.question, self.choice)
+        return Simplest(self.choice, counts, proved, least, own, self.cheapest, trivial)
 
     def _now(self, aim: DayCount) -> int:
         assert self.choice is not None
@@ -287,6 +292,12 @@ class _Search:
             tried = (self._good(self._used() - one, _THINNING_S) for one in groups)
             fewer = next((one for one in tried if one.value is not None and one.value <= self.most), None)
 
+    def _essential(self, names: Names) -> FleetChoice:
+        """Whether a plan goes with these options; where answers stay open, others would too."""
+        found = FleetChoice("unknown") if self.vain >= _MOST_OPEN else self._asked(names, (), "any")
+        self.vain += found.status == "unknown"
+        return found
+
     def _fewest(self, sets: PoolSets, aim: DayCount, held: Sequence[DayRow], part: float) -> int:
         """The least number that was proved; what was found on the way is the present plan.
 
@@ -339,7 +350,7 @@ class _Search:
         if self.left <= reserve or self.vain >= _MOST_VAIN:
             return FleetChoice("unknown")
         found = self._asked(names, rows, "any", _GROWING_S)
-        self.vain = self.vain + 1 if found.status == "unknown" else 0
+        self.vain += found.status == "unknown"
         return found
 
     def _keeps(self, choice: FleetChoice, row: DayRow) -> bool:
@@ -381,7 +392,15 @@ class _Search:
         question = among(self.question, names)
         limits = replace(question.limits, day=(*question.limits.day, *rows))
         found = self.ask(replace(question, limits=limits), goal, left_s, brief=brief)
-        return FleetChoice("unknown") if found.value is not None and found.value > self.most else found
+        if found.value is not None and found.value > self.most:
+            return FleetChoice("unknown")
+        return self._seen(found, goal)
+
+    def _seen(self, found: FleetChoice, goal: Goal) -> FleetChoice:
+        """A plan that carries every hour; the tolerance is that of the cheapest one."""
+        if goal != "good" and found.value is not None and found.value < (self.cheapest.value or 0):
+            self.cheapest, self.most = found, found.value * (1 + self.tolerance)
+        return found
 
 
 def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.planning.answering.answer import Answered, FleetAnswer
-from planner.planning.answering.calm_hours import with_fewer_pools
+from planner.planning.answering.calm_hours import CalmHours
 from planner.planning.answering.calm_words import (
     nothing_simpler_carries,
     short_lived,
     short_lived_too,
     simplicity_of,
 )
-from planner.planning.answering.variants import Variants, patience_s
+from planner.planning.answering.variants import PATIENCE_S, Variants, patience_s
 from planner.planning.formulation.hours import periods_of
 from planner.planning.run import Run
 from planner.schema.fleet import FleetChoice, FleetProblem
@@ -24,6 +25,7 @@ from planner.schema.plan import Simplicity
 from planner.schema.problem import Problem
 from planner.solver.at_places import near
 from planner.solver.blocking_limits import gap
+from planner.solver.fewer import hours_stand_alone
 from planner.solver.promising import promising
 from planner.solver.simplest import Ask, Clock, Simplest, simplest
 from planner.solver.solve import better_of
@@ -61,12 +63,17 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
         return found, None
 
     question, complete = near(question, optimum, optimum.value * (1 + tolerance))
-    optimum = known_best(question, optimum, tolerance, Variants(best.case, run, Fraction(0)).carrying, run)
+    if best.case.settled is None or not hours_stand_alone(question):
+        ask = Variants(best.case, run, Fraction(0)).carrying
+        optimum = known_best(question, optimum, tolerance, ask, run)
+    fewer = CalmHours(best.case, optimum, (), Timer(_limit(run)), run.seed).ever_fewer()
+    least = min(fewer, key=lambda one: one.value or Fraction(0))
+    optimum = better_of(optimum, replace(least, status="feasible", lower_bound=None))
     most = (optimum.value or Fraction(0)) * (1 + tolerance)
     variants = Variants(best.case, run, most)
     asks_life = _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None
     rows = (MinLayoutHours().row(_HOURS),) if asks_life else ()
-    calm, given_up = _simplest(question, optimum, tolerance, variants, rows)
+    calm, given_up = _simplest(question, optimum, tolerance, variants, rows, fewer)
     if calm is None:
         return found, None
 
@@ -76,8 +83,9 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if not keeps:
         # It does not carry the day at its real sizes: the optimum is the simplest that is known to.
         case, taken = best.case, optimum
-    if (taken.value or 0) < (optimum.value or 0):
-        optimum = better_of(optimum, replace(taken, status="feasible", lower_bound=None))
+    for other in (calm.cheapest, taken):
+        if (other.value or 0) < (optimum.value or 0):
+            optimum = better_of(optimum, replace(other, status="feasible", lower_bound=None))
     proved = keeps and calm.proved and (complete or calm.trivial)
     choice = _as_far_as_proved(taken, optimum, proved)
     simplicity = simplicity_of(question, optimum, choice, proved=proved, least=calm.least_pools)
@@ -97,19 +105,27 @@ def _simplest(
     tolerance: Fraction,
     variants: Variants,
     rows: tuple[DayRow, ...],
+    fewer: Sequence[FleetChoice],
 ) -> tuple[Simplest | None, bool]:
-    """The simplest plan that keeps the rows, else without them; whether they were given up."""
+    """The simplest plan that keeps the rows, else without them; whether they were given up.
+
+    ``fewer`` are plans with ever fewer pools.
+    """
     run = variants.run
     clock: Clock = done_s if run.left_s is None else time.monotonic
     for mine in dict.fromkeys((rows, ())):
-        limit = Limit(
-            2 * patience_s(run) if run.left_s is None else run.left_s / 2, counted=run.left_s is None
-        )
-        known = with_fewer_pools(variants.case, optimum, variants.most, mine, Timer(limit), run.seed)
+        days = CalmHours(variants.case, optimum, mine, Timer(_limit(run)), run.seed)
+        known = days.simplest([*fewer, optimum], variants.most)
         calm = simplest(question, optimum, tolerance, variants, patience_s(run), mine, clock, known)
         if calm is not None:
             return calm, mine != rows
     return None, bool(rows)
+
+
+def _limit(run: Run) -> Limit:
+    """For days with fewer pools: a part of the user's time, or counted work."""
+    left_s = run.left_s
+    return Limit(2 * PATIENCE_S) if left_s is None else Limit(left_s / 2, counted=False)
 
 
 def _as_far_as_proved(taken: FleetChoice, optimum: FleetChoice, proved: bool) -> FleetChoice:

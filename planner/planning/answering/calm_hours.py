@@ -19,46 +19,81 @@ from planner.solver.work import Timer
 
 _FEW = 2
 """Layouts beside those of the plan."""
-_PARTS = (Fraction(1), Fraction(3, 5), Fraction(3, 10))
-"""Of what a plan may cost more: mixed pools may lack something that costs the rest."""
+_MOST, _BEYOND = Fraction(1, 10), 1 + Fraction(3, 50)
+"""Of a plan's cost that fewer pools may take where replicas wait for none of another layout; and times the
+cheapest plan at which it is enough: what mixed pools lack grows with their layouts."""
+
+_NONE = Fraction(0)
 
 
-def with_fewer_pools(
-    case: FleetCase, best: FleetChoice, most: Fraction, rows: Sequence[DayRow], timer: Timer, seed: int
-) -> FleetChoice | None:
-    """A plan that carries every hour and costs at most ``most``; None where none is found.
+class CalmHours:
+    """Of one plan."""
 
-    Args:
-        case: what is asked.
-        best: a plan of it that carries every hour.
-        most: of its value.
-        rows: limits on the day that it has to keep, too.
-        timer: what it may take.
-        seed: of the solver.
-    """
-    days = CalmDays(promising(sized_hours(case) or case.question, best, _FEW), rows, timer, seed)
-    found: FleetChoice | None = None
-    while not days.over():
-        again = _fewer(case, days, found or best, most)
-        if again is None or (found is not None and len(options_of(again)) >= len(options_of(found))):
-            break
-        found = again
-    if found is None:
-        return None
-    calmer = _bought(case, days.with_fewer_changes(found, most - (found.value or 0)), rows)
-    return found if calmer is None or (calmer.value or most) > most else calmer
+    def __init__(
+        self, case: FleetCase, best: FleetChoice, rows: Sequence[DayRow], timer: Timer, seed: int
+    ) -> None:
+        """Nothing is looked for yet.
 
+        Args:
+            case: what is asked.
+            best: a plan of it that carries every hour.
+            rows: limits on the day that plans have to keep, too.
+            timer: what all of it may take.
+            seed: of the solver.
+        """
+        self._case, self._best, self._rows = case, best, rows
+        self._days = CalmDays(promising(sized_hours(case) or case.question, best, _FEW), rows, timer, seed)
 
-def _fewer(case: FleetCase, days: CalmDays, start: FleetChoice, most: Fraction) -> FleetChoice | None:
-    """One round of it: what pools lack at their real sizes is known only afterwards."""
-    for part in _PARTS:
-        counts = days.with_fewer_pools(start, part * (most - (start.value or 0)))
-        found = None if counts is None else _bought(case, counts, days.rows)
+    def ever_fewer(self) -> list[FleetChoice]:
+        """The plan, and others with ever fewer pools, each with what it takes to carry every hour.
+
+        A plan of many layouts may lack more at the real sizes of its pools than it saves: some of these may
+        cost less.
+        """
+        found = [self._best]
+        for counts in self._days.ever_fewer(self._best, (self._best.value or _NONE) * _MOST):
+            bought = _bought(self._case, counts, ())
+            if bought is None or bought.value is None:
+                continue
+            if bought.value > min(one.value or 0 for one in found) * _BEYOND:
+                break
+            found.append(bought)
+        return found
+
+    def simplest(self, starts: Sequence[FleetChoice], most: Fraction) -> FleetChoice | None:
+        """A plan of few pools that keeps the rows and costs at most ``most``; None where none is found.
+
+        Args:
+            starts: plans to begin from.
+            most: of its value.
+        """
+        found: FleetChoice | None = None
+        for start in sorted(starts, key=lambda one: (len(options_of(one)), one.value or 0)):
+            found = self._fewer(start, most)
+            if found is not None or self._days.over():
+                break
+        while found is not None and not self._days.over():
+            again = self._fewer(found, most)
+            if again is None or len(options_of(again)) >= len(options_of(found)):
+                break
+            found = again
+        if found is None:
+            return None
+        calmer = _bought(
+            self._case, self._days.with_fewer_changes(found, most - (found.value or 0)), self._rows
+        )
+        return found if calmer is None or (calmer.value or most) > most else calmer
+
+    def _fewer(self, start: FleetChoice, most: Fraction) -> FleetChoice | None:
+        """One round of it: what pools lack at their real sizes is known only afterwards."""
+        left = most - (start.value or _NONE)
+        counts = self._days.with_fewer_pools(start, left) if left >= 0 else None
+        if counts is None:
+            return None
+        found = _bought(self._case, counts, self._rows)
         if found is not None and found.value is not None and found.value <= most:
             return found
-        if counts is None or days.over():
-            break
-    return None
+        return start if _keeps(self._case, start, self._rows) else None
 
 
 def _bought(
@@ -72,7 +107,9 @@ def _bought(
     short = {} if found is None else too_small(case, found)
     if found is not None and short:
         found = with_idle_gpus(case, found, short) or with_more_replicas(case, found)
-    if found is None:
-        return None
+    return found if found is not None and _keeps(case, found, rows) else None
+
+
+def _keeps(case: FleetCase, found: FleetChoice, rows: Sequence[DayRow]) -> bool:
     usage = DayUsage(case.question, found.periods)
-    return None if any(usage.breaks(row) for row in rows) else found
+    return not any(usage.breaks(row) for row in rows)

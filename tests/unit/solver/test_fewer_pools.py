@@ -97,6 +97,15 @@ def test_a_day_changes_less_often_where_that_costs_little():
         assert best.value <= found.value <= best.value + more
 
 
+def test_pools_go_one_after_the_other():
+    best = solve_fleet(day())
+    steps = [
+        with_replicas(day(), one) for one in CalmDays(day(), (), Timer(Limit(9.0))).ever_fewer(best, F(9))
+    ]
+    assert [(counts_of(day(), one)["pools"], one.value) for one in steps] == [(1, 12)]
+    assert not list(CalmDays(day(), (), Timer(Limit(9.0))).ever_fewer(best, F(1)))
+
+
 def test_what_waits_or_may_not_mix_is_left_alone():
     best = solve_fleet(day())
     fixed = replace(day(), demands=(replace(day().demands[0], mix=False),))

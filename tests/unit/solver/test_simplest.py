@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from day_toy import EAST, WEST, day
 from fleet_direct import Direct
 from fleet_random import small_fleet
 from more import seeds
@@ -12,7 +13,9 @@ from test_day_programs import longer
 
 from planner.constraints.fleet_check import broken
 from planner.constraints.plan.places import counted
+from planner.schema.fleet import FleetChoice
 from planner.schema.limit_rows import DayRow
+from planner.solver.rebuy import with_replicas
 from planner.solver.simplest import simplest
 from planner.solver.solve import solve_fleet
 
@@ -74,3 +77,29 @@ def test_what_cannot_be_missed_is_not_asked_of_fewer_options():
         hopeless += len(without)
         asked.clear()
     assert hopeless
+
+
+def test_the_cheapest_plan_that_was_seen_is_told():
+    """The search begins at a plan that is not the best: with one pool less a cheaper one is seen."""
+    problem = day()
+    dear = with_replicas(problem, [{("small", EAST): 3, ("large", WEST): 1}] * 6)
+    found = simplest(problem, dear, Fraction(1, 20), ask, 60)
+    assert found.cheapest.value == found.choice.value < dear.value
+    assert found.counts["pools"] == 1
+
+
+def test_where_answers_stay_open_few_are_asked():
+    """What no plan goes without is not asked of all options, one after the other."""
+    asked = []
+
+    def silent(question, goal, limit_s, *, brief=True, start=None):
+        asked.append(goal)
+        return FleetChoice("unknown")
+
+    problem, names = day(), [f"small-{number}" for number in range(6)]
+    small = next(option for option in problem.options if option.id == "small")
+    problem = replace(problem, options=tuple(replace(small, id=name) for name in names))
+    best = with_replicas(problem, [{(name, EAST): 3} for name in names])
+    simplest(problem, best, Fraction(1, 20), silent, 60)
+    assert asked.count("good") == len(names)
+    assert asked.count("any") < len(names)

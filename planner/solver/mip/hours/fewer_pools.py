@@ -6,7 +6,7 @@ With few pools all hours of a workload are one program: its layouts live as long
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -169,8 +169,11 @@ class FewerPools:
 
     # -- changes ------------------------------------------------------------------------------------------
 
-    def drop(self, most_usd: float, hours: int, over: Callable[[], bool]) -> None:
+    def drop(self, most_usd: float, hours: int, over: Callable[[], bool]) -> Iterator[None]:
         """Leave out the pools that are missed least, as long as all changes cost at most so much.
+
+        Yields:
+            After every change: what follows may be left undone.
 
         Args:
             most_usd: over all periods.
@@ -184,6 +187,7 @@ class FewerPools:
             if look is None or self.more_usd + look.usd > most_usd:
                 return
             self._take(look)
+            yield
 
     def lengthen(self, hours: int, most_usd: float, over: Callable[[], bool]) -> bool:
         """Let no layout live shorter than so many hours, with the pools that there are; whether that went.

@@ -1,5 +1,6 @@
 """A day with fewer pools keeps the limits on its day also with what its pools lack."""
 
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from planner.planning.answering import calm_hours as module
 from planner.planning.run import Run
 from planner.planning.told import unless_ended
 from planner.solver.rebuy import with_replicas
+from planner.solver.work import Limit, Timer
 
 SMALL = [{("small", EAST): 3}] * 6
 BRIEF = [*SMALL[:5], {("small", EAST): 3, ("large", WEST): 1}]
@@ -30,6 +32,18 @@ def test_a_replica_added_may_break_a_row(monkeypatch, rows, kept):
 def test_what_carries_is_told_as_it_is(monkeypatch):
     monkeypatch.setattr(module, "too_small", lambda *_: {})
     assert module._bought(SimpleNamespace(question=day()), SMALL, (ROW,)).value == 18
+
+
+def test_a_plan_of_fewer_pools_may_cost_less_than_the_one_that_was_found(monkeypatch):
+    """What replicas of many layouts lack beside each other is known only at their real sizes."""
+    best = replace(with_replicas(day(), BRIEF), value=Fraction(100))
+    steps = [(98, True), (None, False), (103, True), (107, False), (90, False)]
+    found = iter([None if usd is None else replace(best, value=Fraction(usd)) for usd, _ in steps])
+    monkeypatch.setattr(module, "sized_hours", lambda _: None)
+    monkeypatch.setattr(module, "_bought", lambda *_: next(found))
+    monkeypatch.setattr(module.CalmDays, "ever_fewer", lambda *_: iter([SMALL] * len(steps)))
+    calm = module.CalmHours(SimpleNamespace(question=day()), best, (), Timer(Limit(9.0)), 0)
+    assert [one.value for one in calm.ever_fewer()] == [100, *(usd for usd, kept in steps if kept)]
 
 
 def test_an_interrupt_ends_what_is_looked_for_beside_an_answer():
