@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.planning.answering.answer import Answered, FleetAnswer
@@ -66,14 +67,17 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if best.case.settled is None or not hours_stand_alone(question):
         ask = Variants(best.case, run, Fraction(0)).carrying
         optimum = known_best(question, optimum, tolerance, ask, run)
-    fewer = CalmHours(best.case, optimum, (), Timer(_limit(run)), run.seed).ever_fewer()
+    hours = CalmHours(best.case, optimum, run.seed)
+    fewer = hours.ever_fewer(Timer(_limit(run)))
     least = min(fewer, key=lambda one: one.value or Fraction(0))
     optimum = better_of(optimum, replace(least, status="feasible", lower_bound=None))
     most = (optimum.value or Fraction(0)) * (1 + tolerance)
     variants = Variants(best.case, run, most)
     asks_life = _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None
     rows = (MinLayoutHours().row(_HOURS),) if asks_life else ()
-    calm, given_up = _simplest(question, optimum, tolerance, variants, rows, fewer)
+    calm, given_up = _simplest(
+        question, optimum, tolerance, variants, rows, partial(hours.simplest, fewer, most)
+    )
     if calm is None:
         return found, None
 
@@ -105,18 +109,17 @@ def _simplest(
     tolerance: Fraction,
     variants: Variants,
     rows: tuple[DayRow, ...],
-    fewer: Sequence[FleetChoice],
+    known: Callable[[tuple[DayRow, ...], Timer], FleetChoice | None],
 ) -> tuple[Simplest | None, bool]:
     """The simplest plan that keeps the rows, else without them; whether they were given up.
 
-    ``fewer`` are plans with ever fewer pools.
+    ``known`` gives a plan of few pools that keeps them.
     """
     run = variants.run
     clock: Clock = done_s if run.left_s is None else time.monotonic
     for mine in dict.fromkeys((rows, ())):
-        days = CalmHours(variants.case, optimum, mine, Timer(_limit(run)), run.seed)
-        known = days.simplest([*fewer, optimum], variants.most)
-        calm = simplest(question, optimum, tolerance, variants, patience_s(run), mine, clock, known)
+        start = known(mine, Timer(_limit(run)))
+        calm = simplest(question, optimum, tolerance, variants, patience_s(run), mine, clock, start)
         if calm is not None:
             return calm, mine != rows
     return None, bool(rows)

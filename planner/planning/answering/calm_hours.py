@@ -29,29 +29,29 @@ _NONE = Fraction(0)
 class CalmHours:
     """Of one plan."""
 
-    def __init__(
-        self, case: FleetCase, best: FleetChoice, rows: Sequence[DayRow], timer: Timer, seed: int
-    ) -> None:
+    def __init__(self, case: FleetCase, best: FleetChoice, seed: int) -> None:
         """Nothing is looked for yet.
 
         Args:
             case: what is asked.
-            best: a plan of it that carries every hour.
-            rows: limits on the day that plans have to keep, too.
-            timer: what all of it may take.
+            best: a plan of it that carries every hour; all others are of its layouts and a few more.
             seed: of the solver.
         """
-        self._case, self._best, self._rows = case, best, rows
-        self._days = CalmDays(promising(sized_hours(case) or case.question, best, _FEW), rows, timer, seed)
+        self._case, self._best, self._seed = case, best, seed
+        self._question = promising(sized_hours(case) or case.question, best, _FEW)
 
-    def ever_fewer(self) -> list[FleetChoice]:
+    def ever_fewer(self, timer: Timer) -> list[FleetChoice]:
         """The plan, and others with ever fewer pools, each with what it takes to carry every hour.
 
         A plan of many layouts may lack more at the real sizes of its pools than it saves: some of these may
         cost less.
+
+        Args:
+            timer: what it may take.
         """
         found = [self._best]
-        for counts in self._days.ever_fewer(self._best, (self._best.value or _NONE) * _MOST):
+        days = CalmDays(self._question, (), timer, self._seed)
+        for counts in days.ever_fewer(self._best, (self._best.value or _NONE) * _MOST):
             bought = _bought(self._case, counts, ())
             if bought is None or bought.value is None:
                 continue
@@ -60,40 +60,43 @@ class CalmHours:
             found.append(bought)
         return found
 
-    def simplest(self, starts: Sequence[FleetChoice], most: Fraction) -> FleetChoice | None:
+    def simplest(
+        self, starts: Sequence[FleetChoice], most: Fraction, rows: Sequence[DayRow], timer: Timer
+    ) -> FleetChoice | None:
         """A plan of few pools that keeps the rows and costs at most ``most``; None where none is found.
 
         Args:
             starts: plans to begin from.
             most: of its value.
+            rows: limits on the day that it has to keep, too.
+            timer: what it may take.
         """
+        days = CalmDays(self._question, rows, timer, self._seed)
         found: FleetChoice | None = None
         for start in sorted(starts, key=lambda one: (len(options_of(one)), one.value or 0)):
-            found = self._fewer(start, most)
-            if found is not None or self._days.over():
+            found = self._fewer(days, start, most)
+            if found is not None or days.over():
                 break
-        while found is not None and not self._days.over():
-            again = self._fewer(found, most)
+        while found is not None and not days.over():
+            again = self._fewer(days, found, most)
             if again is None or len(options_of(again)) >= len(options_of(found)):
                 break
             found = again
         if found is None:
             return None
-        calmer = _bought(
-            self._case, self._days.with_fewer_changes(found, most - (found.value or 0)), self._rows
-        )
+        calmer = _bought(self._case, days.with_fewer_changes(found, most - (found.value or 0)), rows)
         return found if calmer is None or (calmer.value or most) > most else calmer
 
-    def _fewer(self, start: FleetChoice, most: Fraction) -> FleetChoice | None:
+    def _fewer(self, days: CalmDays, start: FleetChoice, most: Fraction) -> FleetChoice | None:
         """One round of it: what pools lack at their real sizes is known only afterwards."""
         left = most - (start.value or _NONE)
-        counts = self._days.with_fewer_pools(start, left) if left >= 0 else None
+        counts = days.with_fewer_pools(start, left) if left >= 0 else None
         if counts is None:
             return None
-        found = _bought(self._case, counts, self._rows)
+        found = _bought(self._case, counts, days.rows)
         if found is not None and found.value is not None and found.value <= most:
             return found
-        return start if _keeps(self._case, start, self._rows) else None
+        return start if _keeps(self._case, start, days.rows) else None
 
 
 def _bought(

@@ -11,6 +11,7 @@ from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.planning.answering import calm_hours as module
 from planner.planning.run import Run
 from planner.planning.told import unless_ended
+from planner.solver.promising import options_of
 from planner.solver.rebuy import with_replicas
 from planner.solver.work import Limit, Timer
 
@@ -42,8 +43,24 @@ def test_a_plan_of_fewer_pools_may_cost_less_than_the_one_that_was_found(monkeyp
     monkeypatch.setattr(module, "sized_hours", lambda _: None)
     monkeypatch.setattr(module, "_bought", lambda *_: next(found))
     monkeypatch.setattr(module.CalmDays, "ever_fewer", lambda *_: iter([SMALL] * len(steps)))
-    calm = module.CalmHours(SimpleNamespace(question=day()), best, (), Timer(Limit(9.0)), 0)
-    assert [one.value for one in calm.ever_fewer()] == [100, *(usd for usd, kept in steps if kept)]
+    calm = module.CalmHours(SimpleNamespace(question=day()), best, 0)
+    assert [one.value for one in calm.ever_fewer(Timer(Limit(9.0)))] == [
+        100,
+        *(usd for usd, kept in steps if kept),
+    ]
+
+
+def test_the_search_begins_at_any_plan_on_the_way(monkeypatch):
+    """Also at one with a layout that the cheapest plan does without."""
+    monkeypatch.setattr(module, "sized_hours", lambda _: None)
+    monkeypatch.setattr(module, "too_small", lambda *_: {})
+    both = with_replicas(day(), [{("small", EAST): 3, ("large", WEST): 1}] * 6)
+    calm = module.CalmHours(SimpleNamespace(question=day()), both, 0)
+    steps = calm.ever_fewer(Timer(Limit(9.0)))
+    assert len(steps) > 1
+    for start in steps:
+        found = calm.simplest([start], 2 * both.value, (ROW,), Timer(Limit(9.0)))
+        assert len(options_of(found)) == 1
 
 
 def test_an_interrupt_ends_what_is_looked_for_beside_an_answer():
