@@ -47,9 +47,11 @@ def told_in_any_case(run: Run, tell: Callable[[], Plan]) -> Plan:
 
 
 def unless_ended(run: Run, look: Callable[[], Answer | None]) -> Answer | None:
-    """What is found beside a known answer; None where an interrupt ends it: what is known is told."""
+    """What is found beside a known answer; None where an interrupt or the time ends it first."""
     try:
         return look()
     except KeyboardInterrupt:
         run.interrupt()
-        return None
+    except StoppedError:
+        run.time_limit_s = 0.0
+    return None

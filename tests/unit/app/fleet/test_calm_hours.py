@@ -8,6 +8,7 @@ import pytest
 from day_toy import EAST, WEST, day
 
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
+from planner.errors import time_is_up
 from planner.planning.answering import calm_hours as module
 from planner.planning.run import Run
 from planner.planning.told import unless_ended
@@ -70,3 +71,15 @@ def test_an_interrupt_ends_what_is_looked_for_beside_an_answer():
     run = Run(None)
     assert unless_ended(run, look) is None
     assert run.interrupted
+
+
+def test_so_does_the_end_of_the_time():
+    """The clock of a command may strike amid it: the answer that is known was lost then."""
+
+    def look():
+        raise time_is_up(30.0)
+
+    run = Run(30.0)
+    assert unless_ended(run, look) is None
+    assert run.over
+    assert not run.interrupted
