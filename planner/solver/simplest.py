@@ -20,11 +20,12 @@ from planner.constraints.plan.day_usage import DayUsage
 from planner.constraints.plan.max_layouts import MaxLayouts
 from planner.constraints.plan.places import counted
 from planner.schema.fleet import FleetChoice, FleetProblem
-from planner.schema.limit_rows import DayCount, DayRow, EveryGpu, LimitRow, Watts
+from planner.schema.limit_rows import DayCount, DayRow
 from planner.schema.reasons import Goal
 from planner.solver.fewer import hours_stand_alone
 from planner.solver.pool_sets import Names, PoolSets, among
 from planner.solver.promising import elements_of, layouts_by_use, needed_of, options_of, promising
+from planner.solver.simple_counts import AIMS, at_most, at_most_of, counts_of
 from planner.solver.work import done_s
 
 
@@ -54,8 +55,6 @@ class Ask(Protocol):
 Clock = Callable[[], float]
 """Seconds since some moment."""
 
-_AIMS: tuple[DayCount, ...] = ("pools", "changes", "places")
-_KINDS = {"cost": "budget", "gpus": "max-gpus", "power": "power"}
 QUESTIONS = 50
 """Asked at most; a plan of few options takes a fraction of a second each."""
 _MOST_OPTIONS = 60
@@ -120,17 +119,6 @@ def simplest(
     return _Search(question, best, tolerance, ask, limit_s, rows, clock, known).run()
 
 
-def counts_of(question: FleetProblem, choice: FleetChoice) -> dict[DayCount, int]:
-    """Pools, changes and places of a plan."""
-    usage = DayUsage(question, choice.periods)
-    return {aim: usage.of(_row(question, aim, 0)) for aim in _AIMS}
-
-
-def _row(question: FleetProblem, aim: DayCount, most: int) -> DayRow:
-    sites = counted(question.lines) if aim == "places" else ()
-    return DayRow(f"simplest:{aim}", f"simplest-{aim}", aim, aim, most, aim, each=False, sites=sites)
-
-
 _Cost = tuple[int, Fraction]
 """How many options less, negative, and for how much."""
 
@@ -175,7 +163,7 @@ class _Search:
         self.left, self.vain = QUESTIONS, 0
         self.tolerance, self.cheapest = tolerance, best
         self.most = best.value * (1 + tolerance)
-        money = _at_most(question, self.most)
+        money = at_most(question, self.most)
         limits = question.limits
         self.free = replace(question, limits=replace(limits, day=(*limits.day, *rows)))
         """Whatever it costs."""
@@ -202,15 +190,19 @@ class _Search:
             sets.learn_essential(self._used(), self._essential)
         least = self._fewest(sets, "pools", (), _POOLS_PART)
         proved = least == self._now("pools")
-        held = [_row(self.question, "pools", self._now("pools"))]
-        for aim in _AIMS[1:]:
+        held = [at_most_of(self.question, "pools", self._now("pools"))]
+        for aim in AIMS[1:]:
             low = self._fewest(sets, aim, tuple(held), 1.0 if aim == "places" else 0.5)
             proved = proved and low == self._now(aim)
-            held.append(_row(self.question, aim, self._now(aim)))
+            held.append(at_most_of(self.question, aim, self._now(aim)))
         self.left = max(self.left, 1)
         again = self._asked(self._used(), held, "value")
         if again.value is not None and again.value < (self.choice.value or 0):
             self.choice = again
+        if (self.choice.value or 0) > self.most:
+            # A cheaper plan was seen since, and it is not within the tolerance of that one.
+            self.choice, proved = self.cheapest, False
+            held = [at_most_of(self.question, aim, self._now(aim)) for aim in AIMS]
         limits = replace(self.question.limits, day=(*self.question.limits.day, *held))
         own = among(replace(self.question, limits=limits), self._used())
         trivial = self._now("pools") == len(self.needed) and not self._now("changes")
@@ -313,7 +305,7 @@ class _Search:
         mine = sets.copied()
         while self._now(aim) > low:
             known = self._now(aim)
-            row = _row(self.question, aim, known - 1)
+            row = at_most_of(self.question, aim, known - 1)
             verdict = self._search(mine, held, row, room or known - 1, reserve)
             sets.cuts += [] if held else mine.plain
             if verdict == "none":
@@ -388,7 +380,7 @@ class _Search:
             return FleetChoice("unknown")
         self.left -= 1
         if not names:
-            names, rows = frozenset(self.elements[:1]), (*rows, _row(self.question, "pools", 0))
+            names, rows = frozenset(self.elements[:1]), (*rows, at_most_of(self.question, "pools", 0))
         question = among(self.question, names)
         limits = replace(question.limits, day=(*question.limits.day, *rows))
         found = self.ask(replace(question, limits=limits), goal, left_s, brief=brief)
@@ -401,15 +393,3 @@ class _Search:
         if goal != "good" and found.value is not None and found.value < (self.cheapest.value or 0):
             self.cheapest, self.most = found, found.value * (1 + self.tolerance)
         return found
-
-
-def _at_most(question: FleetProblem, most: Fraction) -> LimitRow:
-    """The objective on average over the periods."""
-    name = question.limits.objective
-    return LimitRow(
-        "simplest", _KINDS[name], "the cost of the optimum and the tolerance", "", most / question.periods,
-        gpus=EveryGpu() if name == "gpus" else None,
-        replicas=Watts() if name == "power" else None,
-        money=name == "cost",
-        every_period=False,
-    )  # fmt: skip

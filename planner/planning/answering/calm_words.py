@@ -7,7 +7,7 @@ from fractions import Fraction
 from planner import numbers
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.plan import Simplicity
-from planner.solver.simplest import counts_of
+from planner.solver.simple_counts import counts_of
 
 
 def short_lived(tolerance: Fraction, hours: int) -> str:

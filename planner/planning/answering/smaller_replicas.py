@@ -11,7 +11,7 @@ from planner.planning.documents.chosen import chosen_of
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice
-from planner.solver.simplest import counts_of
+from planner.solver.simple_counts import counts_of
 
 
 def with_smaller_replicas(case: FleetCase, choice: FleetChoice) -> FleetChoice:

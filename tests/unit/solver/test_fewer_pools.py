@@ -14,7 +14,7 @@ from planner.schema.choice import Option
 from planner.schema.fleet import FleetDemand
 from planner.solver.fewer import CalmDays
 from planner.solver.rebuy import with_replicas
-from planner.solver.simplest import counts_of
+from planner.solver.simple_counts import counts_of
 from planner.solver.solve import solve_fleet
 from planner.solver.work import Limit, Timer
 

@@ -16,6 +16,7 @@ from planner.constraints.plan.places import counted
 from planner.schema.fleet import FleetChoice
 from planner.schema.limit_rows import DayRow
 from planner.solver.rebuy import with_replicas
+from planner.solver.simple_counts import counts_of
 from planner.solver.simplest import simplest
 from planner.solver.solve import solve_fleet
 
@@ -103,3 +104,20 @@ def test_where_answers_stay_open_few_are_asked():
     simplest(problem, best, Fraction(1, 20), silent, 60)
     assert asked.count("good") == len(names)
     assert asked.count("any") < len(names)
+
+
+def test_the_plan_is_within_the_tolerance_of_the_cheapest_one_that_was_seen():
+    """A cheaper plan of as many pools is seen while a simpler one is looked for, in vain."""
+    problem = day()
+    dear = with_replicas(problem, [{("small", EAST): 3, ("large", WEST): 1}] * 6)
+    cheap = with_replicas(problem, [*[{("small", EAST): 3}] * 5, {("small", EAST): 3, ("large", WEST): 1}])
+    assert cheap.value * Fraction(21, 20) < dear.value
+
+    def once(question, goal, limit_s, *, brief=True, start=None):
+        plain = goal == "any" and not any(row.counts == "pools" for row in question.limits.day)
+        return cheap if plain else FleetChoice("unknown")
+
+    found = simplest(problem, dear, Fraction(1, 20), once, 60)
+    assert found.choice.value == found.cheapest.value == cheap.value
+    assert found.counts == counts_of(problem, cheap)
+    assert not found.proved
