@@ -1,5 +1,6 @@
 """A known day with fewer pools, and layouts that live as long as they have to."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,10 +10,12 @@ from fleet_random import small_fleet
 
 from planner.constraints.fleet_check import broken
 from planner.constraints.packing import rooms_are_exact
+from planner.constraints.plan.day_usage import DayUsage
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.schema.choice import Option
-from planner.schema.fleet import FleetDemand
+from planner.schema.fleet import FleetDemand, FleetProblem, Host, Line, Site
 from planner.solver.fewer import CalmDays
+from planner.solver.mip.hours.fewer_pools import FewerPools
 from planner.solver.rebuy import with_replicas
 from planner.solver.simple_counts import counts_of
 from planner.solver.solve import solve_fleet
@@ -127,6 +130,60 @@ def test_a_gpu_taken_by_another_workload_is_not_taken_twice():
     assert counts_of(problem, found)["pools"] == 2 < counts_of(problem, best)["pools"]
     assert all(count for hour in found.periods for count in hour.counts.values())
     assert {site for hour in found.periods for _, site in hour.counts} <= {EAST, WEST}
+
+
+def beside(*hours):
+    """Chat and code on owned GPUs, chat on others too; what nobody sells enough of, and dear ones for code.
+
+    ``hours`` name the replicas of chat and those of code, as ``gh g``.
+    """
+    names = ("chat", "code")
+    by_hour = [dict(zip(names, hour.split(), strict=True)) for hour in hours]
+    own, rent = Site("own", "r"), Site("cloud", "r")
+    lines = (
+        Line("g/owned", "g", "g", "owned", F(0), max_gpus=2, site=own),
+        Line("h/on_demand", "h", "h", "on_demand", F(2), max_gpus=1, site=rent),
+        Line("i/on_demand", "i", "i", "on_demand", F(9), site=rent),
+    )
+    options = tuple(
+        Option(f"{name}/{gpu}", name, "serve", gpu, gpu, 1, (F(1),))
+        for name, gpus in (("chat", "gh"), ("code", "ghi"))
+        for gpu in gpus
+    )
+    demands = tuple(
+        FleetDemand(name, "serve", tuple((F(len(hour[name])),) for hour in by_hour)) for name in names
+    )
+    problem = FleetProblem(
+        len(hours), options, (Host("g", "g"), Host("h", "h"), Host("i", "i")), lines, demands
+    )
+    sites = {"g": own, "h": rent, "i": rent}
+    counts = [
+        Counter((f"{name}/{gpu}", sites[gpu]) for name, gpus in hour.items() for gpu in gpus)
+        for hour in by_hour
+    ]
+    return problem, with_replicas(problem, counts)
+
+
+def test_a_life_is_lengthened_together_with_who_has_what_it_lacks():
+    """Chat needs two in the fourth hour; beside it, code has the only GPU that could be the second."""
+    problem, known = beside("g g", "g g", "g h", "gh g", "g h", "g g")
+    days = FewerPools(problem, known, (), 0)
+    assert days._anew([0], 3) is None
+    assert days.lengthen(3, 100.0, lambda: False)
+    found = with_replicas(problem, days.counts)
+    assert broken(problem, found) == []
+    assert not DayUsage(problem, found.periods).breaks(MinLayoutHours().row(3))
+
+
+def test_two_workloads_change_places_where_none_gains_alone():
+    """Code pays 9 USD for what chat would get for 2, and has no GPU that chat does not hold."""
+    problem, known = beside("h gg", "gg i", "gg i", "gg i")
+    days = FewerPools(problem, known, (), 0)
+    assert all(days._anew([work], 0).usd >= 0 for work in days.days)
+    days.swap(0, lambda: False)
+    found = with_replicas(problem, days.counts)
+    assert broken(problem, found) == []
+    assert found.value == solve_fleet(problem).value < known.value
 
 
 @pytest.mark.parametrize("seed", range(60))

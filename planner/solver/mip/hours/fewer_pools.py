@@ -6,6 +6,7 @@ With few pools all hours of a workload are one program: its layouts live as long
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,9 @@ _CALM_HOURS, _FEW = 4, 10
 """That layouts live at least where a day is to change less often: few changes cannot be asked for as simply;
 and places of a workload whose day is chosen anew for that."""
 
+_GAIN = 5e-3
+"""Of the cost: where two workloads chosen anew gain less, others are not looked at again for it."""
+
 Name = tuple[int, str, str]
 """A pool: number of the workload, option and place."""
 Day = Mapping[int, BlockPlan]
@@ -35,11 +39,10 @@ Day = Mapping[int, BlockPlan]
 
 @dataclass(frozen=True)
 class Look:
-    """What it takes to change the day of a workload."""
+    """What it takes to change the days of workloads."""
 
-    work: int
     usd: float
-    day: Day
+    days: Mapping[int, Day]
     gain: int
     """Pools less."""
     number: int
@@ -199,11 +202,39 @@ class FewerPools:
         """
         for work in self.days:
             if self._short(work, self.days[work], hours):
-                look = None if over() else self._anew(work, hours, self._used(work))
+                look = self._lengthened(work, hours, over)
                 if look is None or self.more_usd + look.usd > most_usd:
                     return False
                 self._take(look)
         return True
+
+    def _lengthened(self, work: int, hours: int, over: Callable[[], bool]) -> Look | None:
+        """Alone, else together with another workload that has what it lacks."""
+        others = [other for other in self.days if other != work]
+        for works in ((work,), *((work, other) for other in others)):
+            look = None if over() else self._anew(works, hours)
+            if look is not None:
+                return look
+        return None
+
+    def swap(self, hours: int, over: Callable[[], bool]) -> None:
+        """Days of two workloads chosen anew together, with the pools that there are, until no two gain.
+
+        Args:
+            hours: in a row, that layouts live at least.
+            over: whether time is over.
+        """
+        vain: set[tuple[int, int]] = set()
+        pairs = [*itertools.combinations(self.days, 2)]
+        while left := [pair for pair in pairs if pair not in vain]:
+            for pair in left:
+                look = None if over() else self._anew(pair, hours)
+                vain.add(pair)
+                if look is None or look.usd >= 0:
+                    continue
+                if look.usd < -_GAIN * self._usd():
+                    vain = {one for one in vain if not {*one} & {*pair}} | {pair}
+                self._take(look)
 
     def calm(self, most_usd: float, over: Callable[[], bool]) -> None:
         """Days that change less often, with the pools that are left, as long as all costs at most so much.
@@ -216,22 +247,27 @@ class FewerPools:
             allowed = self._used(work)
             if over() or len(allowed) > _FEW or self._changes(work, self.days[work]) == 0:
                 continue
-            look = self._anew(work, _CALM_HOURS, allowed)
-            if look is None or self.more_usd + look.usd > most_usd or not self._keeps(work, look.day):
+            look = self._anew([work], _CALM_HOURS)
+            if look is None or self.more_usd + look.usd > most_usd or not self._keeps(look.days):
                 continue
-            if self._changes(work, look.day) < self._changes(work, self.days[work]):
+            if self._changes(work, look.days[work]) < self._changes(work, self.days[work]):
                 self._take(look)
 
-    def _anew(self, work: int, hours: int, allowed: frozenset[At]) -> Look | None:
+    def _anew(
+        self, works: Sequence[int], hours: int, allowed: Mapping[int, frozenset[At]] | None = None
+    ) -> Look | None:
+        """The days of some workloads, with the pools that they use or those allowed."""
         others = [
-            [mine[period] for other, mine in self.days.items() if other != work]
+            [mine[period] for other, mine in self.days.items() if other not in works]
             for period in range(self._prepared.periods)
         ]
-        found = self._replicas.day(work, others, allowed, hours)
-        return None if found is None else self._compared(work, dict(enumerate(found)))
+        found = self._replicas.day(allowed or {work: self._used(work) for work in works}, others, hours)
+        if found is None:
+            return None
+        return self._compared({work: dict(enumerate(day)) for work, day in found.items()})
 
     def _take(self, look: Look) -> None:
-        self.days[look.work] = dict(look.day)
+        self.days.update({work: dict(day) for work, day in look.days.items()})
         self.taken += 1
 
     def _pools(self) -> list[Name]:
@@ -251,8 +287,8 @@ class FewerPools:
             for period, plan in self.days[work].items()
             if any(self._name[work, at] == name for at in at_places(plan))
         ]
-        look = self._anew(work, hours, keep) if hours else self._look(work, periods, keep)
-        return look if look is None or self._keeps(work, look.day) else None
+        look = self._anew([work], hours, {work: keep}) if hours else self._look(work, periods, keep)
+        return look if look is None or self._keeps(look.days) else None
 
     def _used(self, work: int) -> frozenset[At]:
         """Where the pools of a workload may stand that are in use in some hour."""
@@ -269,26 +305,34 @@ class FewerPools:
             if found is None:
                 return None
             day[period] = found
-        return self._compared(work, day)
+        return self._compared({work: day})
 
-    def _compared(self, work: int, day: Day) -> Look:
-        """What a day of a workload costs more than the one now."""
-        now, days = self.days[work], {**self.days, work: day}
+    def _compared(self, then: Mapping[int, Day]) -> Look:
+        """What days of some workloads cost more than those now."""
+        days = {**self.days, **then}
+        changed = {
+            period
+            for work, day in then.items()
+            for period in day
+            if day[period] is not self.days[work][period]
+        }
         more = sum(
-            self._hour_usd(period, days) - self._hour_usd(period, self.days)
-            for period, plan in day.items()
-            if plan is not now[period]
+            self._hour_usd(period, days) - self._hour_usd(period, self.days) for period in sorted(changed)
         )
-        more += self._starts_usd(work, day) - self._starts_usd(work, now)
-        gain = len(self._names(work, now)) - len(self._names(work, day))
-        return Look(work, more, day, gain, self.taken)
+        for work, day in then.items():
+            more += self._starts_usd(work, day) - self._starts_usd(work, self.days[work])
+        gain = sum(
+            len(self._names(work, self.days[work])) - len(self._names(work, day))
+            for work, day in then.items()
+        )
+        return Look(more, then, gain, self.taken)
 
-    def _keeps(self, work: int, day: Day) -> bool:
+    def _keeps(self, then: Mapping[int, Day]) -> bool:
         """No limit on the day is broken that is kept now."""
         if not self._rows:
             return True
-        now, then = (self._usage(days) for days in (self.days, {**self.days, work: day}))
-        return not any(then.breaks(row) and not now.breaks(row) for row in self._rows)
+        now, later = (self._usage(days) for days in (self.days, {**self.days, **then}))
+        return not any(later.breaks(row) and not now.breaks(row) for row in self._rows)
 
     def _usage(self, days: Mapping[int, Day]) -> DayUsage:
         return DayUsage(self._problem, [PeriodChoice(counts=one) for one in self._counts(days)])

@@ -95,7 +95,7 @@ class HourReplicas:
         def write(model: Model) -> list[Block]:
             block = self.state.writer.write(model, self.number[work, period], allowed)
             if part is None:
-                self._pay(model, period, block, others)
+                self._pay(model, period, [block], others)
             else:
                 self._count(model, period, part, block, others)
             if beside is not None:
@@ -107,32 +107,39 @@ class HourReplicas:
 
     def day(
         self,
-        work: int,
+        allowed: Mapping[int, frozenset[At]],
         others: Sequence[Sequence[BlockPlan]],
-        allowed: frozenset[At],
         least_hours: int,
-    ) -> list[BlockPlan] | None:
+    ) -> dict[int, list[BlockPlan]] | None:
         """Replicas that carry all hours, starts of them paid, around the day; None where none are found.
 
         Args:
-            work: number of the workload.
+            allowed: by workload that is chosen anew, what may be used.
             others: by period, workloads whose GPUs are sold already.
-            allowed: what may be used.
             least_hours: that a layout lives in a row.
         """
         periods = range(self._prepared.periods)
+        order = [(work, period) for work in allowed for period in periods]
 
         def write(model: Model) -> list[Block]:
-            blocks = []
+            blocks = {
+                (work, period): self.state.writer.write(model, self.number[work, period], allowed[work])
+                for work, period in order
+            }
             for period in periods:
-                blocks.append(self.state.writer.write(model, self.number[work, period], allowed))
-                self._pay(model, period, blocks[-1], others[period])
-            for period in periods:
-                self._start(model, blocks[period - 1], blocks[period])
-            write_lives(model, self._prepared.works[work], blocks, least_hours)
-            return blocks
+                self._pay(model, period, [blocks[work, period] for work in allowed], others[period])
+            for work in allowed:
+                mine = [blocks[work, period] for period in periods]
+                for before, now in zip([mine[-1], *mine], mine, strict=False):
+                    self._start(model, before, now)
+                write_lives(model, self._prepared.works[work], mine, least_hours)
+            return [blocks[one] for one in order]
 
-        return self._solved(write, _DAY_WORK)
+        found = self._solved(write, _DAY_WORK)
+        if found is None:
+            return None
+        count = len(periods)
+        return {work: found[n * count : (n + 1) * count] for n, work in enumerate(allowed)}
 
     def _solved(self, write: Callable[[Model], list[Block]], limit: Limit) -> list[BlockPlan] | None:
         """Plans of the blocks that are written; rows of spares that they break are added."""
@@ -175,7 +182,7 @@ class HourReplicas:
             if (pool, place) not in self.used[block.work]:
                 model.cost[column] *= _NEW
 
-    def _pay(self, model: Model, period: int, block: Block, others: Sequence[BlockPlan]) -> None:
+    def _pay(self, model: Model, period: int, blocks: Sequence[Block], others: Sequence[BlockPlan]) -> None:
         """What is left of the lines beside the others, the cheapest first."""
         taken = self._at_stands(others)
         for stand, offers in enumerate(self._at_stand):
@@ -184,7 +191,8 @@ class HourReplicas:
                 most = max(offer.most - gone, 0.0)
                 gone = max(gone - offer.most, 0.0)
                 steps.append((model.column(0, most, cost=offer.usd_per_h), -1.0))
-            terms = block.uses.get(self._prepared.stand_at(period, stand), [])
+            at = self._prepared.stand_at(period, stand)
+            terms = [term for block in blocks for term in block.uses.get(at, [])]
             if terms:
                 model.row([*terms, *steps], upper=0.0)
 
