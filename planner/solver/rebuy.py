@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from planner.schema.fleet import FleetChoice, FleetProblem, Placement
-from planner.solver.pool_sets import among
 
 
 def with_replicas(question: FleetProblem, counts: Sequence[Mapping[Placement, int]]) -> FleetChoice | None:
@@ -19,25 +17,6 @@ def with_replicas(question: FleetProblem, counts: Sequence[Mapping[Placement, in
         counts: by period, replicas by option and site.
     """
     # Imported here: the large engine takes a while to load.
-    from planner.solver.mip.finish import finish
-    from planner.solver.mip.plan import BlockPlan, Key
-    from planner.solver.mip.prepared import prepare
+    from planner.solver.mip.given_replicas import bought_for
 
-    used = {name for period in counts for (name, _), count in period.items() if count}
-    prepared = prepare(among(question, used), dominance=False)
-    keys = {
-        (pool.options[place.option].id, place.site): (work_number, number, index)
-        for work_number, work in enumerate(prepared.works)
-        for number, pool in enumerate(work.pools)
-        for index, place in enumerate(pool.places)
-    }
-    block_of = {(work, t): number for number, (work, periods) in enumerate(prepared.blocks) for t in periods}
-    blocks: dict[int, dict[Key, int]] = defaultdict(dict)
-    for period, mine in enumerate(counts):
-        for placement, count in mine.items():
-            if count:
-                work_number, number, index = keys[placement]
-                blocks[block_of[work_number, period]][period, number, index] = count
-    plans = [BlockPlan(number, blocks[number]) for number in range(len(prepared.blocks))]
-    found = finish(prepared.problem, prepared, plans)
-    return found if isinstance(found, FleetChoice) else None
+    return bought_for(question, counts)

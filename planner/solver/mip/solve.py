@@ -17,7 +17,7 @@ from planner.solver.mip.finish import buy, finish, lower_bound, used_by, with_bo
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.jobs import solve_whole
-from planner.solver.mip.known_plan import from_known, take_over
+from planner.solver.mip.known_plan import from_known
 from planner.solver.mip.large import search_large
 from planner.solver.mip.mip import INF
 from planner.solver.mip.plan import BlockPlan, Plan
@@ -26,6 +26,7 @@ from planner.solver.mip.race import races
 from planner.solver.mip.repair import repaired
 from planner.solver.mip.run import PROVED_GAP, Run
 from planner.solver.mip.state import State
+from planner.solver.mip.taken_over import take_over
 from planner.solver.work import Limit
 
 QUICK_S = 3.0

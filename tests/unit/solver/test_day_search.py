@@ -22,11 +22,12 @@ from planner.solver.mip.day_search import simple_day, widths
 from planner.solver.mip.finish import finish
 from planner.solver.mip.hourly_bound import prove_by_hours
 from planner.solver.mip.jobs import solve_whole
-from planner.solver.mip.known_plan import from_known, take_over
+from planner.solver.mip.known_plan import from_known
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.solve import DAY_NODES, DAY_WIDTHS
 from planner.solver.mip.state import State
+from planner.solver.mip.taken_over import take_over
 from planner.solver.pool_sets import among
 from planner.solver.promising import layouts_by_use
 from planner.solver.rebuy import with_replicas
