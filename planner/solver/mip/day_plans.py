@@ -109,7 +109,7 @@ def _days(pool: Pool, first: int, second: int) -> Iterator[dict[int, Counts]]:
     spare = pool.spares_of("replicas", "per_option")
     each = pool.demand.spares.kind == "per_option"
     loads = {place: pool.loads[:, pool.places[place].option] for place in (first, second)}
-    if any(not _carries(pool, pool.places[place].option) for place in (first, second)):
+    if any(not pool.carries(pool.places[place].option) for place in (first, second)):
         return
     live = loads[first] > 0
     alone = np.where(live, np.maximum(_up(loads[first]) + spare, pool.least), pool.least)
@@ -131,11 +131,6 @@ def _days(pool: Pool, first: int, second: int) -> Iterator[dict[int, Counts]]:
 
 def _steady(most: int) -> list[int]:
     return sorted({int(n) for n in np.linspace(1, max(most - 1, 1), _BASES).round()})
-
-
-def _carries(pool: Pool, option: int) -> bool:
-    needs = pool.demand_f.max(axis=0) > 0
-    return bool(np.all(pool.rates_f[option][needs] > 0))
 
 
 def _up(loads: Floats) -> Counts:
@@ -162,7 +157,7 @@ def _best_of_stands(pool: Pool) -> list[int]:
     """Of every stand the place that is cheapest at each load."""
     by: dict[int, list[int]] = defaultdict(list)
     for index, place in enumerate(pool.places):
-        if _carries(pool, place.option):
+        if pool.carries(place.option):
             by[place.stand].append(index)
     found: dict[int, None] = {}
     for mine in by.values():
@@ -198,7 +193,7 @@ def _pairs(work: Work, prefill: Pool, decode: Pool, prices: Floats) -> list[tupl
 
 def _at_place(pool: Pool, place: str) -> list[int]:
     used = {one.option for one in pool.places}
-    return [i for i, o in enumerate(pool.options) if o.place == place and i in used and _carries(pool, i)]
+    return [i for i, o in enumerate(pool.options) if o.place == place and i in used and pool.carries(i)]
 
 
 def _costs(pool: Pool, options: Sequence[int], prices: Floats, level: int) -> Floats:

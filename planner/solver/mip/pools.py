@@ -79,6 +79,11 @@ class Pool:
             per_rate = np.where(self.rates_f > 0, 1.0 / self.rates_f, 0.0)
         return np.asarray(self.demand_f @ per_rate.T)
 
+    def carries(self, option: int) -> bool:
+        """Replicas of one option carry all that the pool must."""
+        needs = self.demand_f.max(axis=0) > 0
+        return bool(np.all(self.rates_f[option][needs] > 0))
+
     def most(self, option: int, period: int, level: Fraction) -> int:
         """More replicas of one option than this are never needed."""
         load = float(self.loads[period, option]) * float(level)

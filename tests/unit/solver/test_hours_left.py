@@ -8,9 +8,9 @@ from planner.schema.choice import Option
 from planner.schema.fleet import FleetDemand, FleetProblem, Host, Line, Site
 from planner.solver.mip.finish import finish
 from planner.solver.mip.hourly_bound import untied
-from planner.solver.mip.hours.by_hours import _tied
 from planner.solver.mip.hours.frontiers import frontiers_of
 from planner.solver.mip.hours.hour_plans import HourPlans
+from planner.solver.mip.hours.planned_hours import _tied
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State
 

@@ -23,6 +23,7 @@ from planner.solver.mip.hours.points import Points, Sums
 from planner.solver.mip.hours.pool_frontier import Kind
 from planner.solver.mip.hours.work_frontier import WorkFrontier
 from planner.solver.mip.mip import INF, Floats
+from planner.solver.mip.pools import Work
 from planner.solver.mip.prepared import Prepared
 
 _MOST_KINDS, _MOST_PARTS = 4, 16
@@ -45,9 +46,9 @@ class Frontiers:
     def __init__(self, prepared: Prepared) -> None:
         """Nothing is worked out yet; `frontiers_of` knows where that is worth it."""
         places = prepared.problem.places
-        place_of = {site: place for place, sites in places.items() for site in sites}
+        self._place_of = {site: place for place, sites in places.items() for site in sites}
         self.prepared, self.units = prepared, _units(prepared)
-        of = [(prepared.hosts[host].gpu, place_of.get(site, "")) for host, site in prepared.stands]
+        of = [(prepared.hosts[host].gpu, self._place_of.get(site, "")) for host, site in prepared.stands]
         self.kinds: tuple[Kind, ...] = tuple(sorted(set(of)))
         self.kind_at = [self.kinds.index(kind) for kind in of]
         self.offers = [
@@ -59,10 +60,14 @@ class Frontiers:
         ]
         self.sums = Sums(len(self.kinds))
         self.works = {
-            number: WorkFrontier(work, self.kinds, place_of, self.units)
+            number: self.of_work(work)
             for number, work in enumerate(prepared.works)
             if not work.apis and work.deferrable is None
         }
+
+    def of_work(self, work: Work, **how: int) -> WorkFrontier:
+        """Of a workload of the fleet, perhaps with fewer places; ``how``: as `WorkFrontier` takes it."""
+        return WorkFrontier(work, self.kinds, self._place_of, self.units, **how)
 
     def of_period(self, period: int) -> list[tuple[int, Points]]:
         """By workload, its points; workloads that are not bounded are left out."""

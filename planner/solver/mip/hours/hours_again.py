@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.solver.mip.hourly_bound import untied
-from planner.solver.mip.hours.by_hours import places_in
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.hour_replicas import At, HourReplicas
+from planner.solver.mip.hours.planned_hours import places_in
 from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State

@@ -28,7 +28,14 @@ Demand = tuple[tuple[float, ...], ...]
 class WorkFrontier:
     """Of one workload whose work goes nowhere else: not to another period and not to a supplier."""
 
-    def __init__(self, work: Work, kinds: Sequence[Kind], place_of: Mapping[Site, str], units: int) -> None:
+    def __init__(
+        self,
+        work: Work,
+        kinds: Sequence[Kind],
+        place_of: Mapping[Site, str],
+        units: int,
+        parts: int = _PARTS,
+    ) -> None:
         """Nothing is worked out yet.
 
         Args:
@@ -36,8 +43,9 @@ class WorkFrontier:
             kinds: what points count.
             place_of: the place of a site.
             units: parts in which a GPU is counted.
+            parts: of a demand that two places share; points lie lower with fewer.
         """
-        self.work, self._of = work, (kinds, place_of, units)
+        self.work, self._of, self._parts = work, (kinds, place_of, units), parts
         self._pools: dict[tuple[int, tuple[int, ...]], PoolFrontier] = {}
         self._known: dict[Demand, Points | None] = {}
 
@@ -78,7 +86,7 @@ class WorkFrontier:
         elif len(places) > _MOST_PLACES or any(pool.lost or pool.buckets > 1 for pool in pools):
             yield from Together(pools, period, [tuple(None for _ in pools)]).at(1.0)
         else:
-            yield from _shared(together)
+            yield from _shared(together, self._parts)
 
     def _sets(self, numbers: Sequence[int]) -> Mapping[str, Sequence[tuple[Some, ...]]]:
         """By place, options of the pools that may be used together."""
@@ -125,14 +133,14 @@ class Together:
         return [merged(pruned(np.concatenate(found)))] if found else []
 
 
-def _shared(places: Sequence[Together]) -> Iterator[Points]:
+def _shared(places: Sequence[Together], parts: int) -> Iterator[Points]:
     """Every place decodes what it prefills: one place alone, or several that share the demand.
 
     Of shares it is known of all places but the last between which parts they lie.
     """
     for place in places:
         yield from place.at(1.0)
-    parts = _PARTS if len(places) == 2 else _FEWER_PARTS
+    parts = parts if len(places) == 2 else min(parts, _FEWER_PARTS)
     at = [[place.at(part / parts, more=True) for part in range(parts)] for place in places if len(places) > 1]
     for count in range(2, len(places) + 1):
         for some in itertools.combinations(range(len(places)), count):
