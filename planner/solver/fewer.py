@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,24 @@ class CalmDays:
         fewer = self._known(choice)
         for _ in fewer.drop(float(more), 0, self.over):
             yield fewer.counts
+
+    def of_few_layouts(self, layouts: Sequence[int], most: Fraction) -> FleetChoice | None:
+        """A plan of few layouts that keeps the rows; None where none is found.
+
+        It is made of the question's layouts alone, from no other plan.
+
+        Args:
+            layouts: limits of a workload's layouts that are tried one after the other, until a plan is found.
+            most: that hours on their own may cost with these layouts; what rows take is not counted.
+        """
+        if not self.possible:
+            return None
+        # Imported here: the large engine takes a while to load.
+        from planner.solver.mip.hours.limited_days import few_layouts_anew
+
+        limits = replace(self.question.limits, day=(*self.question.limits.day, *self.rows))
+        question = replace(self.question, limits=limits)
+        return few_layouts_anew(question, layouts, float(most), self.seed, self.over)
 
     def with_fewer_pools(self, choice: FleetChoice, more: Fraction) -> Replicas | None:
         """A plan's replicas with fewer pools; None where a row is not kept for so much.

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from planner.constraints.plan.day_usage import DayUsage
-from planner.planning.answering.real_sizes import too_small
+from planner.planning.answering.real_sizes import Hour, too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
-from planner.planning.answering.sized_hours import sized_hours
+from planner.planning.answering.sized_hours import sized_hours, with_more_demand
 from planner.planning.formulation.fleet_case import FleetCase
-from planner.schema.fleet import FleetChoice, Placement
+from planner.schema.fleet import FleetChoice, FleetProblem, Placement
 from planner.schema.limit_rows import DayRow
 from planner.solver.fewer import CalmDays
+from planner.solver.pool_sets import among
 from planner.solver.promising import options_of, promising
 from planner.solver.rebuy import with_replicas
 from planner.solver.work import Timer
 
-_FEW = 2
-"""Layouts beside those of the plan."""
+_FEW, _LAYOUTS = 2, (2, 3, 4)
+"""Layouts beside those of the plan; and of a workload in a plan that is made anew: as few as go."""
+_ROUNDS = 3
+"""Times that such a plan is asked for, with what its hours lacked before."""
 _MOST, _BEYOND = Fraction(1, 10), 1 + Fraction(3, 50)
 """Of a plan's cost that fewer pools may take where replicas wait for none of another layout; and times the
 cheapest plan at which it is enough: what mixed pools lack grows with their layouts."""
@@ -38,18 +41,25 @@ class CalmHours:
             seed: of the solver.
         """
         self._case, self._best, self._seed = case, best, seed
-        self._question = promising(sized_hours(case) or case.question, best, _FEW)
+        self._sized = sized_hours(case) or case.question
+        self._question = promising(self._sized, best, _FEW)
 
-    def ever_fewer(self, timer: Timer) -> list[FleetChoice]:
-        """The plan, and others with ever fewer pools, each with what it takes to carry every hour.
+    def ever_fewer(self, most: Fraction, rows: Sequence[DayRow], timer: Timer) -> list[FleetChoice]:
+        """The plan, and others with fewer pools, each with what it takes to carry every hour.
 
         A plan of many layouts may lack more at the real sizes of its pools than it saves: some of these may
-        cost less.
+        cost less. Two are made anew of few layouts, of which one keeps the rows; the others lack ever more of
+        the plan's pools.
 
         Args:
+            most: that plans of few layouts may cost.
+            rows: limits on the day.
             timer: what it may take.
         """
-        found = [self._best]
+        few = [*self._of_few_layouts(most, rows, timer)]
+        found = [self._best, *few]
+        names = {option.id for option in self._question.options}.union(*map(options_of, few))
+        self._question = among(self._sized, names)
         days = CalmDays(self._question, (), timer, self._seed)
         for counts in days.ever_fewer(self._best, (self._best.value or _NONE) * _MOST):
             bought = _bought(self._case, counts, ())
@@ -59,6 +69,44 @@ class CalmHours:
                 break
             found.append(bought)
         return found
+
+    def _of_few_layouts(self, most: Fraction, rows: Sequence[DayRow], timer: Timer) -> Iterator[FleetChoice]:
+        """Plans of few layouts that carry every hour: one that keeps the rows, then one that need not.
+
+        They are looked for together where hours on their own are within ``most``, and none where the question
+        limits layouts itself: its plan is made of few.
+        """
+        question = self._sized
+        if any(row.counts == "layouts" for row in question.limits.day):
+            return
+        for mine in dict.fromkeys((tuple(rows), ())):
+            found = self._carried(question, most, mine, timer)
+            if found is None:
+                return
+            if (found.value or 0) <= most:
+                yield found
+            question = among(question, options_of(found))
+
+    def _carried(
+        self, question: FleetProblem, most: Fraction, rows: Sequence[DayRow], timer: Timer
+    ) -> FleetChoice | None:
+        """The cheapest plan of few layouts, asked again with what its hours lack at their real sizes."""
+        best, factors = None, dict[Hour, Fraction]()
+        for _ in range(_ROUNDS):
+            days = CalmDays(with_more_demand(question, factors), rows, timer, self._seed)
+            planned = days.of_few_layouts(_LAYOUTS, most)
+            bought = None if planned is None else with_replicas(self._case.question, _replicas(planned))
+            if planned is None or bought is None:
+                break
+            found = _bought(self._case, _replicas(planned), rows)
+            if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
+                best = found
+            short = too_small(self._case, bought)
+            if not short:
+                break
+            factors |= {hour: factors.get(hour, Fraction(1)) * more for hour, more in short.items()}
+            question = among(question, options_of(planned))
+        return best
 
     def simplest(
         self, starts: Sequence[FleetChoice], most: Fraction, rows: Sequence[DayRow], timer: Timer
@@ -111,6 +159,10 @@ def _bought(
     if found is not None and short:
         found = with_idle_gpus(case, found, short) or with_more_replicas(case, found)
     return found if found is not None and _keeps(case, found, rows) else None
+
+
+def _replicas(choice: FleetChoice) -> list[Mapping[Placement, int]]:
+    return [period.counts for period in choice.periods]
 
 
 def _keeps(case: FleetCase, found: FleetChoice, rows: Sequence[DayRow]) -> bool:

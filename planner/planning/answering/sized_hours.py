@@ -73,8 +73,9 @@ def sized_answer(case: FleetCase, solve: Solve, solve_hour: Solve) -> FleetChoic
         return None
     factors: dict[Hour, Fraction] = {}
     counts = [period.counts for period in found.periods]
-    for _ in range(_ROUNDS):
-        bought = with_replicas(case.question, counts)
+    bought = with_replicas(case.question, counts)
+    # Hours on their own know no limits on the day: there what is lacking is added afterwards.
+    for _ in range(0 if question.limits.day else _ROUNDS):
         short = {} if bought is None else too_small(case, bought)
         if bought is None or not short:
             break
@@ -83,6 +84,7 @@ def sized_answer(case: FleetCase, solve: Solve, solve_hour: Solve) -> FleetChoic
         for period in sorted({hour[2] for hour in short}):
             again = solve_hour(hour_of(asked, bought, period))
             counts[period] = again.periods[0].counts if again.periods else counts[period]
+        bought = with_replicas(case.question, counts)
     if bought is None:
         return None
     return replace(bought, trace=found.trace, interrupted=found.interrupted, timed=found.timed)
