@@ -9,6 +9,8 @@ from planner.schema.fleet_plan import ApiTaken
 from planner.schema.plan import Plan
 from planner.schema.pool import KvCache, Pool
 
+NO_PRICE = "no price for"
+"""How a warning begins that names limits whose prices are not sure."""
 _ROUNDING = 1e-9
 """Part of the objective that is no difference."""
 _DAY_S = 86_400.0

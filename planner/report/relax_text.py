@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.explain.phrases import is_answered
+from planner.explain.phrases import NO_PRICE, is_answered
 from planner.report.headline import headline
 from planner.report.limits_text import removals_section
 from planner.report.parts import bullets, section
@@ -24,9 +24,11 @@ def view(plan: Plan) -> RenderableType:
 
 def _answered(plan: Plan) -> list[RenderableType | None]:
     """Nothing has to give; what could be saved where something did."""
+    unsure = [text for text in plan.warnings if text.startswith(NO_PRICE)]
+    mind = section("Mind", bullets(unsure)) if unsure else None
     if not plan.prices:
-        return [Text("The problem states no limit that could be loosened.")]
-    return [prices_section(plan), relaxations_section(plan), routers_section(plan)]
+        return [mind or Text("The problem states no limit that could be loosened.")]
+    return [prices_section(plan), relaxations_section(plan), routers_section(plan), mind]
 
 
 def _stuck(plan: Plan) -> list[RenderableType | None]:

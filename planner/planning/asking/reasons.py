@@ -8,6 +8,7 @@ from planner import numbers
 from planner.explain.conflict_context import conflict_context
 from planner.explain.conflicts import minimal_conflicts
 from planner.explain.oracle import Oracle
+from planner.explain.phrases import NO_PRICE
 from planner.explain.prices import prices
 from planner.explain.relaxations import foremost, relaxations
 from planner.planning.asking.limits import given_name
@@ -91,4 +92,4 @@ def _unsure(names: list[str], plan: Plan) -> str:
     shown = ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW} more" if len(names) > _FEW else "")
     gap = plan.objective.gap
     why = f"the plan is proved only within {numbers.share(gap)}" if gap else "the time limit ended the search"
-    return f"no price for {shown}: {why}, and what loosening saves is not sure to be more than nothing"
+    return f"{NO_PRICE} {shown}: {why}, and what loosening saves is not sure to be more than nothing"

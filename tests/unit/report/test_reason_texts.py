@@ -224,6 +224,16 @@ def test_prices_come_with_the_dearest_first_and_the_free_in_one_line(make_plan):
     assert "no limit that could be loosened" in words(relax_text.view(make_plan(prices=[])))
 
 
+def test_limits_without_a_sure_price_are_named(make_plan):
+    """A problem with limits was said to state none, where the search ended before any price was sure."""
+    unsure = "no price for max-layouts:chat: the time limit ended the search, and so on"
+    for known in ([], [price("itl:chat", 5.0, 10.0)]):
+        text = words(relax_text.view(make_plan(prices=known, warnings=["another", unsure])))
+        assert unsure in text
+        assert "another" not in text
+        assert "no limit that could be loosened" not in text
+
+
 def test_prices_in_the_unit_of_the_objective(make_plan):
     objective = {"name": "gpus", "value": 16.0, "lower_bound": 16.0, "gap": 0.0}
     prices = [price("itl:chat", -2.0, -3.0, saves_objective=2.0, removed_saves_objective=4.0)]

@@ -14,9 +14,10 @@ from planner.solver.mip.state import State
 from planner.solver.mip.taken_over import take_over
 from planner.solver.work import Limit, Timer
 
-_HOUR_S, _HOUR_TIMED_S = 0.2, 2.5
+_HOUR_S, _HOUR_TIMED_S, _FEW_TIMED_S = 0.2, 2.5, 0.5
 """Of counted work for each hour, and of the user's time; where less is left only the bound is worked out.
-Small pools of many layouts take further questions until they carry what they must at their sizes."""
+Small pools of many layouts take further questions until they carry what they must at their sizes; the few
+that limits on the day allow are planned in a fifth of that time."""
 _PLANS_S = 5.0
 """Counted work that plans of each hour may take in any case: what is searched later begins at them."""
 _BOUND_TIMED_S = 0.5
@@ -45,7 +46,9 @@ def by_hours(state: State, run: Run) -> bool:
         # Some hour needs GPUs that nobody sells: others say in exact numbers that there is no plan.
         return False
     run.prove(bound)
-    brief = run.left_s < (_HOUR_TIMED_S if run.limited else _HOUR_S) * state.prepared.periods
+    tied = any(work.day_limits for work in works)
+    timed_s = _FEW_TIMED_S if tied else _HOUR_TIMED_S
+    brief = run.left_s < (timed_s if run.limited else _HOUR_S) * state.prepared.periods
     if run.done or brief or any(work.one_layout for work in works):
         return True
     timer = Timer(Limit(_PLANS_S * problem.periods))
@@ -53,7 +56,7 @@ def by_hours(state: State, run: Run) -> bool:
     def over() -> bool:
         return run.left_s <= 0 and (run.limited or timer.left_s <= 0)
 
-    if not any(work.day_limits for work in works):
+    if not tied:
         planned = plan_hours(state, fronts, chosen, over)
         if planned is not None:
             blocks, bought = planned
