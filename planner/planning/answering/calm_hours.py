@@ -95,13 +95,15 @@ class CalmHours:
         for _ in range(_ROUNDS):
             days = CalmDays(with_more_demand(question, factors), rows, timer, self._seed)
             planned = days.of_few_layouts(_LAYOUTS, most)
-            bought = None if planned is None else with_replicas(self._case.question, _replicas(planned))
-            if planned is None or bought is None:
+            if planned is None:
                 break
-            found = _bought(self._case, _replicas(planned), rows)
+            bought = with_replicas(self._case.question, [period.counts for period in planned.periods])
+            if bought is None:
+                break
+            short = too_small(self._case, bought)
+            found = _carrying(self._case, bought, short, rows)
             if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
                 best = found
-            short = too_small(self._case, bought)
             if not short:
                 break
             factors |= {hour: factors.get(hour, Fraction(1)) * more for hour, more in short.items()}
@@ -155,14 +157,15 @@ def _bought(
     What is added may be of another layout: then the rows are looked at again.
     """
     found = with_replicas(case.question, counts)
-    short = {} if found is None else too_small(case, found)
-    if found is not None and short:
-        found = with_idle_gpus(case, found, short) or with_more_replicas(case, found)
-    return found if found is not None and _keeps(case, found, rows) else None
+    return None if found is None else _carrying(case, found, too_small(case, found), rows)
 
 
-def _replicas(choice: FleetChoice) -> list[Mapping[Placement, int]]:
-    return [period.counts for period in choice.periods]
+def _carrying(
+    case: FleetCase, found: FleetChoice, short: Mapping[Hour, Fraction], rows: Sequence[DayRow]
+) -> FleetChoice | None:
+    """A plan with what its hours lack."""
+    carries = found if not short else with_idle_gpus(case, found, short) or with_more_replicas(case, found)
+    return carries if carries is not None and _keeps(case, carries, rows) else None
 
 
 def _keeps(case: FleetCase, found: FleetChoice, rows: Sequence[DayRow]) -> bool:

@@ -1,4 +1,4 @@
-"""A plan and a bound of a fleet from its hours, tied to one another by nothing but the purchases."""
+"""A plan and a bound of a fleet from its hours, with the layouts that limits on its day allow."""
 
 from __future__ import annotations
 

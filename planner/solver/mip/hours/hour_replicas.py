@@ -1,4 +1,4 @@
-"""Replicas of one workload in one hour, for which it is known how many GPUs of each kind they may take."""
+"""Replicas of a workload in one hour, within known GPUs of each kind, and of workloads over their day."""
 
 from __future__ import annotations
 
