@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.performance.load import FloatArray, LoadPolicy, Replicas, State
+from planner.performance.load import FloatArray, IntArray, LoadPolicy, Replicas, State
 from planner.performance.steady_state import prompt_context_tokens
 from planner.schema.traffic import Traffic
 
@@ -96,8 +96,59 @@ class Pieces:
     """Squared coefficient of variation."""
     sizes: FloatArray
     """[levels, rows] Parts of a full chunk at the mean context, rising."""
-    long: FloatArray
-    """[levels, rows] Share of the pieces that count at least so much."""
+    cuts: _Cuts
+
+    def longest(self, pieces: FloatArray, rare: float) -> FloatArray:
+        """Part of a full chunk that more than ``rare`` pieces count at least, of so many; 0 where none does.
+
+        Linear between the levels, which are cut in two until the last one with more is found.
+        """
+        levels, rows = self.sizes.shape
+        first, last = np.zeros(rows, dtype=np.int64), np.full(rows, levels)
+        more, fewer = pieces, np.zeros(rows)
+        for _ in range(levels.bit_length()):
+            middle, open_ = (first + last + 1) // 2, first < last
+            found = pieces * self.cuts.long_fraction(self._size(middle - 1))
+            above = open_ & (found > rare)
+            below = open_ & ~above
+            first, more = np.where(above, middle, first), np.where(above, found, more)
+            last, fewer = np.where(below, middle - 1, last), np.where(below, found, fewer)
+        size, next_ = self._size(first - 1), self._size(np.minimum(first, levels - 1))
+        into = np.minimum((more - rare) / np.maximum(more - fewer, 1e-12), 1.0)
+        return np.where(first == 0, 0.0, size + into * (next_ - size))
+
+    def _size(self, level: IntArray) -> FloatArray:
+        """Of each row, that of a level."""
+        levels, rows = self.sizes.shape
+        return np.asarray(self.sizes.ravel().take(level % levels * rows + np.arange(rows)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cuts:
+    """Where prompts are cut, [prompts, rows]."""
+
+    weight: FloatArray
+    """[prompts]"""
+    count: FloatArray
+    """[rows] Pieces of a prompt."""
+    last: FloatArray
+    """What the last piece of each counts."""
+    cut: slice
+    """The prompts that are cut anywhere, for the rest."""
+    full: FloatArray
+    """Chunks before the last piece."""
+    start: FloatArray
+    """Chunks that the first one is away from one that counts nothing, and a half."""
+    each: FloatArray
+    """[rows] Chunks for each that a chunk counts more."""
+
+    def long_fraction(self, size: FloatArray) -> FloatArray:
+        """Share of the pieces that count at least so much, by row."""
+        before = self.start - size * self.each
+        np.minimum(np.maximum(before, 0.0, out=before), self.full, out=before)
+        counts = np.greater_equal(self.last, size, out=np.empty_like(self.last))
+        counts[self.cut] += before
+        return np.asarray(self.weight @ counts / self.count)
 
 
 def pieces_of(chunk: FloatArray, traffic: Traffic, steps: DeepSteps) -> Pieces:
@@ -108,31 +159,24 @@ def pieces_of(chunk: FloatArray, traffic: Traffic, steps: DeepSteps) -> Pieces:
     """
     parts = np.stack([np.broadcast_to(part, chunk.shape) for part in _PARTS])
     deeper = 1.0 + np.multiply.outer(_DEEPER, np.maximum(steps.most_ratio - 1.0, 0.0))
-    sizes = np.concatenate((parts, deeper))
     weight, tokens = traffic.input_weight, traffic.computed_tokens[:, None]
     cached = np.maximum(traffic.input_tokens[:, None] - tokens, 0.0)
-    full = np.floor(tokens / chunk)
-    whole = full * chunk
-    rest = tokens - whole
-    count = weight @ (full + (rest > 0.0))
-    last = rest / chunk * steps.weight(cached + whole + rest / 2.0)
+    chunks = tokens / chunk
+    full = np.floor(chunks)
+    rest, step = chunks - full, steps.growth * chunk
+    count = weight @ np.ceil(chunks)
+    last = steps.weight(cached + tokens - rest * (chunk / 2.0))
+    last *= rest
     squares = last * last
     # Prompts before the first that is cut anywhere are their own last chunk.
     cut = slice(int(np.argmax(traffic.computed_tokens >= chunk.min(initial=np.inf))), None)
-    full, first, step = full[cut], steps.weight(cached[cut] + chunk / 2.0), steps.growth * chunk
-    between = full * (full - 1.0) * (first * step + step * step * (2.0 * full - 1.0) / 6.0)
-    squares[cut] += full * first * first + between
+    full, first = full[cut], steps.weight(cached[cut] + chunk / 2.0)
+    more = (full - 1.0) * step
+    squares[cut] += full * (first * (first + more) + more * (more + more + step) / 6.0)
     second = weight @ squares * chunk * chunk
     mean = float(weight @ traffic.computed_tokens) / count
     # A chunk more or less than this size: half of one on average.
     each = 1.0 / np.maximum(step, 1e-9)
-    start, long = full + first * each - 0.5, np.empty((len(sizes), chunk.size))
-    before, counts = np.empty_like(start), np.empty_like(last)
-    for level, at in enumerate(sizes):
-        np.subtract(start, at * each, out=before)
-        np.minimum(np.maximum(before, 0.0, out=before), full, out=before)
-        np.greater_equal(last, at, out=counts)
-        counts[cut] += before
-        long[level] = weight @ counts
+    cuts = _Cuts(weight, count, last, cut, full, full + first * each - 0.5, each)
     scv = np.maximum(second / count / (mean * mean) - 1.0, 1e-3)
-    return Pieces(mean, scv, sizes, long / count)
+    return Pieces(mean, scv, np.concatenate((parts, deeper)), cuts)

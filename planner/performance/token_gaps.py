@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.performance.deep_steps import DeepSteps, pieces_of
+from planner.performance.deep_steps import DeepSteps, Pieces, pieces_of
 from planner.performance.load import PERCENTILE, FloatArray, LoadPolicy, State
 from planner.queueing import lengths, mixtures, routing, waiting
 from planner.schema.traffic import Traffic
@@ -89,10 +89,9 @@ class _Prefill:
     median_tokens: FloatArray
     """Of these, as a lognormal."""
     log_sigma: FloatArray
-    sizes: FloatArray
-    """[levels, rows] Parts of a full chunk at the mean context, rising …"""
-    long_pieces: FloatArray
-    """… and prompts and chunks of them that take at least as long, in a mean step."""
+    in_step: FloatArray
+    """Pieces of prompts in a mean step, at all servers."""
+    pieces: Pieces
 
     def tokens(self, probability: float, most: FloatArray) -> FloatArray:
         """Of the gap whose rank among all gaps is ``probability``."""
@@ -102,12 +101,7 @@ class _Prefill:
 
     def one_piece(self, rare: float) -> FloatArray:
         """Part of a full chunk that single pieces come to in more than a ``rare`` share of gaps."""
-        found, size, more = np.zeros_like(self.share), self.sizes, self.long_pieces
-        for at in range(len(size) - 1):
-            into = (more[at] - rare) / np.maximum(more[at] - more[at + 1], 1e-12)
-            here = size[at] + np.clip(into, 0.0, 1.0) * (size[at + 1] - size[at])
-            found = np.where(more[at] > rare, here, found)
-        return np.where(more[-1] > rare, size[-1], found)
+        return self.pieces.longest(self.in_step, rare)
 
 
 def _prefill(state: State, traffic: Traffic, steps: DeepSteps) -> _Prefill:
@@ -140,7 +134,7 @@ def _prefill(state: State, traffic: Traffic, steps: DeepSteps) -> _Prefill:
     # Uneven arrivals widen what comes together; a lower median must not make up for all of it.
     median, log_sigma = together * np.exp(-(random + uneven) / 4.0), np.sqrt(uneven)
     anywhere = -np.expm1(state.servers * np.log1p(-np.minimum(share, 1.0 - 1e-12)))
-    return _Prefill(anywhere, median, log_sigma, pieces.sizes, state.servers * work / mean * pieces.long)
+    return _Prefill(anywhere, median, log_sigma, state.servers * work / mean, pieces)
 
 
 def _arrivals_scv_ratio(traffic: Traffic, prompts: FloatArray) -> FloatArray:

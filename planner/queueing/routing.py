@@ -88,13 +88,16 @@ def replica_scv_ratio(
 def erlang_c_fraction(utilization_fraction: FloatArray, servers: int) -> FloatArray:
     """Share of customers who wait in M/M/n.
 
-    Equation: by Erlang's loss formula, 1/B = sum over j <= n of n (n - 1) ... (n - j + 1) / a^j with
-    a = n rho, and C = B / (1 - rho (1 - B)).
+    Equation: by Erlang's loss formula, 1/B_k = 1 + (k / a) / B_(k-1) with a = n rho and B_0 = 1, and
+    C = B_n / (1 - rho (1 - B_n)).
     """
     rho = np.clip(np.asarray(utilization_fraction, dtype=np.float64), 1e-12, 1.0)
-    falling = np.arange(servers, 0, -1.0).reshape(servers, *(1 for _ in rho.shape))
+    each, inverse = 1.0 / (servers * rho), np.ones_like(rho)
     with np.errstate(over="ignore"):  # the loss of a pool that is nearly idle is 0
-        loss = 1.0 / (1.0 + np.cumprod(falling / (servers * rho), axis=0).sum(axis=0))
+        for busy in range(1, servers + 1):
+            inverse *= busy * each
+            inverse += 1.0
+    loss = 1.0 / inverse
     return np.asarray(loss / (1.0 - rho * (1.0 - loss)))
 
 

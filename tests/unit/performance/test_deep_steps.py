@@ -13,9 +13,9 @@ LONG = ({"p50": 12_000, "p90": 40_000, "p99": 90_000}, {"p50": 200, "p99": 900})
 LINE = np.zeros(1, dtype=np.int64)
 
 
-def steps_of(traffic, growth):
+def steps_of(traffic, growth, rows=1):
     most = float(traffic.input_tokens.max())
-    return DeepSteps(prompt_context_tokens(traffic), most, np.ones(1), np.array([growth]), traffic)
+    return DeepSteps(prompt_context_tokens(traffic), most, np.ones(rows), np.full(rows, growth), traffic)
 
 
 def one_by_one(traffic, chunk, steps):
@@ -46,9 +46,23 @@ def test_pieces_are_those_that_are_counted_one_by_one(chunk, growth, cached):
     expected = max(second / (mean / pieces) ** 2 - 1.0, 1e-3)
     assert found.scv_ratio == pytest.approx(expected, rel=1e-6, abs=2e-3)
     # Counted to the half of a chunk of every prompt.
-    for size, long in zip(found.sizes[:, 0], found.long[:, 0], strict=True):
+    for size in found.sizes[:, 0]:
         exact = weight[tokens >= size * chunk].sum() / pieces
-        assert long == pytest.approx(exact, abs=0.51 / pieces + 1e-9)
+        assert found.cuts.long_fraction(np.array([size]))[0] == pytest.approx(exact, abs=0.51 / pieces + 1e-9)
+
+
+@given(st.floats(0.0, 3e-5), st.lists(st.floats(1e-4, 50.0), min_size=1, max_size=9), st.floats(1e-3, 0.9))
+def test_the_longest_piece_of_enough_lies_between_the_levels_around_it(growth, pieces, rare):
+    chunk = np.geomspace(300.0, 200_000.0, len(pieces))
+    traffic = samples.traffic_of(*LONG)
+    found = pieces_of(chunk, traffic, steps_of(traffic, growth, chunk.size))
+    pieces = np.array(pieces)
+    longest = found.longest(pieces, rare)
+    more = np.array([pieces * found.cuts.long_fraction(sizes) for sizes in found.sizes]) > rare
+    ladder = np.concatenate((np.zeros((1, chunk.size)), found.sizes, found.sizes[-1:]))
+    place, rows = more.sum(axis=0), np.arange(chunk.size)
+    assert (np.where(place > 0, ladder[place, rows], 0.0) <= longest + 1e-12).all()
+    assert (longest <= np.where(place > 0, ladder[place + 1, rows], 0.0) + 1e-12).all()
 
 
 @given(st.floats(0.0, 3e-5), st.sampled_from(["0 %", "60 %", "90 %"]))
