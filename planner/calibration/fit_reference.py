@@ -23,6 +23,7 @@ from planner.performance.spread import QUANTITIES
 from planner.physics.arrays import FloatArray, IntArray
 from planner.schema.calibration import OperatorError
 from planner.schema.catalog import Calibration
+from planner.schema.catalog_index import Catalog
 from planner.schema.measurement import Measurement
 from planner.steptime.calibration_paths import parameters_of, with_values
 
@@ -154,11 +155,7 @@ def fit_reference(
     if operators is not None:
         tables = read_operator_folder(operators)
         start, errors = with_operators(catalog, tables, fit_operators(tables, catalog, progress))
-    rows = measured_rows(read_folder(folder), catalog, start)
-    doubts = start_ups(rows, at_priors(start))
-    rows = without(rows, doubts)
-    fitter = _Fitter(rows)
-    _refuse_without(fitter, folder)
+    fitter, doubts = _fitter_of(folder, catalog, start)
     progress("fitting")
     calibration, parts = fitter.all(at_priors(start))
     left_out, ways = {}, fitter.ways()
@@ -169,7 +166,7 @@ def fit_reference(
     cost = sum(part.fitted.cost for part in parts)
     return ReferenceFit(
         calibration,
-        rows,
+        fitter.rows,
         fitter.observations,
         logs,
         left_out,
@@ -179,6 +176,18 @@ def fit_reference(
         errors,
         doubts,
     )
+
+
+def fitted_to(folder: Path, catalog: Catalog) -> tuple[Calibration, int]:
+    """The calibration of a catalog, fitted to all rows of a folder, and how many numbers of rows that saw.
+
+    Numbers of operators stay as they are, and nothing is left out.
+
+    Raises:
+        InputError: as for `fit_reference`.
+    """
+    fitter, _ = _fitter_of(folder, catalog, catalog.calibration)
+    return fitter.all(at_priors(catalog.calibration))[0], int((fitter.weights > 0).sum())
 
 
 def at_priors(calibration: Calibration) -> Calibration:
@@ -198,6 +207,15 @@ class _Part:
     names: tuple[str, ...]
     fit: RobustFit
     fitted: Fitted
+
+
+def _fitter_of(folder: Path, catalog: Catalog, start: Calibration) -> tuple[_Fitter, dict[str, str]]:
+    """What is fitted to the rows of a folder, and which of them are doubted."""
+    rows = measured_rows(read_folder(folder), catalog, start)
+    doubts = start_ups(rows, at_priors(start))
+    fitter = _Fitter(without(rows, doubts))
+    _refuse_without(fitter, folder)
+    return fitter, doubts
 
 
 def _refuse_without(fitter: _Fitter, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -155,6 +156,20 @@ def test_the_page_shows_the_losses_of_choices(tables, catalog):
     for loss in losses:
         start = f"| {loss.limit_ms:g} ms | {loss.groups} | {loss.loss:.2f} |"
         assert start in page, "run `make fit`"
+
+
+def test_the_calibration_is_what_the_fit_ends_at(tables, catalog):
+    """Numbers follow the code that predicts: `make fit` after each change of it."""
+    from planner.calibration.fit_reference import fitted_to
+
+    found, rows = fitted_to(FOLDER, catalog)
+    if rows != catalog.calibration.fit.rows:
+        pytest.skip("the tables have other rows than were fitted: run `make fit`")
+    kept = dict(fitted(catalog.calibration))
+    for path, item in fitted(found):
+        half_a_digit = 0.51 * 10.0 ** (math.floor(math.log10(item.value)) - 2)
+        value = pytest.approx(item.value, rel=0, abs=half_a_digit)
+        assert kept[path].value == value, f"{path}: run `make fit`"
 
 
 def test_the_accuracy_page_is_that_of_the_calibration(catalog):
