@@ -56,6 +56,11 @@ class Answer:
         elif sys.stdout is None:
             raise input_error("standard output", "", "it closed", "it open, or --out FILE where there is one")
 
+    @property
+    def text_alone(self) -> bool:
+        """No document is asked for."""
+        return not self.as_json and self.out is None
+
     def give(
         self,
         encode: Callable[[], bytes],

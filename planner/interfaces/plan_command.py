@@ -94,13 +94,14 @@ def plan(
         check_target("--save", save)
     picture = Picture(COMMAND, svg)
     answer = Answer(as_json=as_json or shown == "json", out=out)
+    brief = answer.text_alone and shown == "text" and not details
     source = problem if problem is not None else _stated(stated or {}, save)
     from planner.app import plan as plan_case
     from planner.planning.run import Run
     from planner.report import json_document, plan_brief, plan_text
 
     with Progress() as progress, within(time_limit_s):
-        run = Run(time_limit_s, seed_number, threads, progress, timing, day, details)
+        run = Run(time_limit_s, seed_number, threads, progress, timing, day, details, brief)
         if prove:
             from planner.app.prove import proved
 

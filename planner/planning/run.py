@@ -27,6 +27,8 @@ class Run:
     today."""
     details: bool = False
     """Also tell what takes more searches than the plan itself: every pair of formats."""
+    brief: bool = False
+    """Only the first screen is told: questions whose answers it does not show are not asked."""
     work_s: float | None = None
     """Counted work of a search at most, where there is no time limit: the same in every run."""
     spent_s: dict[str, float] = field(default_factory=dict)

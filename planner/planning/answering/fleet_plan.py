@@ -115,7 +115,7 @@ def told_plan(study: Study, found: Answered, run: Run) -> Plan:
             removals, looked_at = removed(study, best.case, best.choice)
             made = plan.provenance.model_copy(update={"candidates": looked_at})
             update |= {"removed": removals, "provenance": made}
-        if best.choice.value is not None and not run.over:
+        if best.choice.value is not None and not run.over and not run.brief:
             update |= _asked_beside(study, best, today, plan, run)
         if plan.api and not run.over:
             update["api"] = with_break_even(plan.api, best.case.question, run)
