@@ -7,7 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from planner.performance.last_kept import geometrically, last_kept
-from planner.performance.open_load import Load, LoadPolicy, Measure, Replicas, concurrency_at_cap, measure
+from planner.performance.open_load import (
+    NO_LIMITS,
+    Load,
+    LoadPolicy,
+    Measure,
+    Replicas,
+    concurrency_at_cap,
+    measure,
+)
 from planner.schema.candidates import BoolArray, Capacities, FloatArray, IntArray
 from planner.schema.slo import METRICS
 from planner.schema.traffic import Traffic
@@ -90,14 +98,17 @@ class _Search:
         self.traffic = traffic
         self.policy = policy
         self.limits_s = limits_s
+        self.order = tuple(limits_s)
+        """Limits, that which breaks more often first."""
         self.evaluations = 0
 
-    def load(self, rows: IntArray, batch: FloatArray) -> Load:
-        """The state in which the batch is just large enough."""
+    def load(self, rows: IntArray, batch: FloatArray, as_far_as_kept: bool = False) -> Load:
+        """The state in which the batch is just large enough; with all latencies, or up to a broken limit."""
         self.evaluations += rows.size
         concurrency = concurrency_at_cap(batch, self.traffic, self.policy)
-        wanted = tuple(self.limits_s)
-        return self.measured(self.replicas, rows, concurrency, batch, self.traffic, self.policy, wanted)
+        wanted, limits = (self.order, self.limits_s) if as_far_as_kept else (tuple(self.limits_s), NO_LIMITS)
+        asked = concurrency, batch, self.traffic, self.policy, wanted
+        return self.measured(self.replicas, rows, *asked, limits)
 
     def breaks(self, load: Load, name: str) -> BoolArray:
         """Where a latency is above its limit; equal is allowed."""
@@ -113,11 +124,13 @@ class _Search:
 
     def keeps_all(self, rows: IntArray, batch: FloatArray, ceiling: FloatArray) -> BoolArray:
         """Where every limit holds and the batch suffices; one sequence may always run."""
-        load = self.load(rows, batch)
+        load = self.load(rows, batch, as_far_as_kept=True)
         kept: BoolArray = (load.slots <= ceiling * _ROUNDING) | (batch == 1)
         kept &= load.link_utilization < 1.0
-        for name in self.limits_s:
-            kept &= ~self.breaks(load, name)
+        broken = {name: self.breaks(load, name) for name in self.order}
+        for broken_by in broken.values():
+            kept &= ~broken_by
+        self.order = tuple(sorted(self.order, key=lambda name: -np.count_nonzero(broken[name])))
         return kept
 
     def largest(self, rows: IntArray, max_sequences: IntArray) -> FloatArray:

@@ -20,7 +20,7 @@ from planner.performance.deep_steps import deep_steps
 from planner.performance.first_token import arrival_latency, end_to_end
 from planner.performance.kv_transfer import KvTransfer
 from planner.performance.load import PERCENTILE, FloatArray, IntArray, Load, LoadPolicy, Replicas
-from planner.performance.open_load import measure
+from planner.performance.open_load import NO_LIMITS, measure
 from planner.performance.prefill_worker import prompt_tokens
 from planner.performance.steady_state import steady_state
 from planner.queueing import lengths
@@ -113,10 +113,12 @@ class DecodeWorkers:
         traffic: Traffic,
         policy: LoadPolicy,
         wanted: tuple[str, ...],
+        limits_s: Mapping[str, float] = NO_LIMITS,
     ) -> Load:
         """The steady state at a mean number decoding; ``traffic`` is that of `answer_traffic`."""
         per_token = tuple(name for name in wanted if name.startswith(("itl", "tpot")))
-        load = measure(replicas, rows, concurrency, batch_sequences, traffic, policy, per_token)
+        asked = concurrency, batch_sequences, traffic, policy, per_token, limits_s
+        load = measure(replicas, rows, *asked)
         links = np.maximum(load.link_utilization, self._links(rows, load.rate_rps))
         if self.local is not None and self.local_limits_s:
             # A state in which they are late is none, as one in which the links fall behind.

@@ -8,7 +8,7 @@ Assumes: what attention adds to a step grows linearly with the context.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,12 @@ class DeepSteps:
     """Of what a chunk adds to a step, with each token of its context."""
     traffic: Traffic
     """The prompts."""
+
+    def taken(self, places: IntArray) -> DeepSteps:
+        """Those of some rows; themselves where these are all."""
+        if places.size == self.full_s.size:
+            return self
+        return replace(self, full_s=self.full_s[places], growth=self.growth[places])
 
     @property
     def most_ratio(self) -> FloatArray:

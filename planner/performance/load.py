@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +193,12 @@ class State:
     tokens: FloatArray
     """Tokens that a step emits per sequence on average."""
     tokens_variance: FloatArray
+
+    def taken(self, places: IntArray) -> State:
+        """That of some rows; itself where these are all."""
+        if places.size == self.rows.size:
+            return self
+        return State(*(getattr(self, column.name)[places] for column in fields(self)))
 
     @property
     def slowed_ratio(self) -> FloatArray:

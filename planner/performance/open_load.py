@@ -8,8 +8,9 @@ Breaks down when: the batch cap is reached often (its probability is held at a s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -24,11 +25,26 @@ from planner.schema.traffic import Traffic
 
 __all__ = ["Load", "LoadPolicy", "Measure", "Replicas", "concurrency_at_cap", "measure"]
 
-Measure = Callable[
-    [Replicas, IntArray, FloatArray, FloatArray, Traffic, LoadPolicy, tuple[str, ...]],
-    Load,
-]
-"""A load model in the form of `measure`."""
+NO_LIMITS: Mapping[str, float] = {}
+_ARRIVING = ("ttft", "e2e")
+_ROUNDING = 1.0 + 1e-9
+
+
+class Measure(Protocol):
+    """A load model in the form of `measure`."""
+
+    def __call__(
+        self,
+        replicas: Replicas,
+        rows: IntArray,
+        concurrency: FloatArray,
+        batch_sequences: FloatArray,
+        traffic: Traffic,
+        policy: LoadPolicy,
+        wanted: tuple[str, ...],
+        limits_s: Mapping[str, float] = NO_LIMITS,
+    ) -> Load:
+        """See `measure`."""
 
 
 def concurrency_at_cap(batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy) -> FloatArray:
@@ -53,6 +69,7 @@ def measure(
     traffic: Traffic,
     policy: LoadPolicy,
     wanted: tuple[str, ...],
+    limits_s: Mapping[str, float] = NO_LIMITS,
 ) -> Load:
     """The steady state at a mean number decoding, and the wanted latencies (``"itl_p99"``, ``"ttft_mean"``).
 
@@ -63,22 +80,30 @@ def measure(
         batch_sequences: the largest batch, shape (n,).
         traffic: lengths and arrivals.
         policy: judgment of the load model.
-        wanted: names of `Slo`.
+        wanted: names of `Slo`; first tokens or gaps between tokens come first as the first of these.
+        limits_s: where those that come first break one of these the others are not looked at: NaN.
     """
     if policy.static_batches:
         load = static_load(replicas, rows, concurrency, batch_sequences, traffic, policy, wanted)
         return replace(load, latency_s=replicas.planned(load.latency_s, rows))
     state = steady_state(replicas, rows, concurrency, traffic, policy)
     deep = deep_steps(replicas, state, traffic, policy)
-    per_token = tuple(name for name in wanted if name.startswith(("itl", "tpot")))
-    latency = token_latency(state, deep, batch_sequences, traffic, policy, per_token)
-    arriving = tuple(name for name in wanted if name.startswith(("ttft", "e2e")))
     prefill_s = np.zeros_like(state.rate)
     busy = np.minimum(state.share * state.mixed_s / state.step_s, 1.0)
-    if arriving:
-        found, queue = arrival_latency(replicas, state, traffic, policy, deep, arriving)
-        latency |= found
-        prefill_s, busy = queue.alone_s, queue.busy
+    latency = {name: np.full(rows.shape, np.nan) for name in wanted}
+    kept = np.arange(rows.size)
+    for arriving, names in _groups(wanted):
+        part, steps = state.taken(kept), deep.taken(kept)
+        if arriving:
+            found, queue = arrival_latency(replicas, part, traffic, policy, steps, names)
+            prefill_s[kept], busy[kept] = queue.alone_s, queue.busy
+        else:
+            found = token_latency(part, steps, batch_sequences[kept], traffic, policy, names)
+        breaks = np.zeros(kept.shape, dtype=bool)
+        for name, value in replicas.planned(found, rows[kept]).items():
+            latency[name][kept] = value
+            breaks |= value > limits_s.get(name, np.inf) * _ROUNDING
+        kept = kept[~breaks]
     links = np.zeros_like(state.rate)
     if replicas.fetching is not None:
         links = replicas.fetching.busy(rows, state.rate, traffic.reloaded_mean_tokens)
@@ -96,5 +121,14 @@ def measure(
         prefill_s=prefill_s,
         link_utilization=links,
         prefill_utilization=busy,
-        latency_s=replicas.planned(latency, rows),
+        latency_s=latency,
     )
+
+
+def _groups(wanted: tuple[str, ...]) -> list[tuple[bool, tuple[str, ...]]]:
+    """Latencies of arrivals (true), and of tokens, in the order of the first of each."""
+    found: dict[bool, tuple[str, ...]] = {}
+    for name in wanted:
+        arriving = name.startswith(_ARRIVING)
+        found[arriving] = (*found.get(arriving, ()), name)
+    return list(found.items())

@@ -61,6 +61,24 @@ def test_bisection_finds_what_a_scan_over_every_batch_finds(limits):
     assert found.limited_by in [("memory",), *((name.split("_")[0],) for name in limits)]
 
 
+@pytest.mark.parametrize("names", [("ttft_p99", "itl_p99", "e2e_p95"), ("tpot_p95", "ttft_p99", "itl_p99")])
+def test_where_the_first_limits_are_broken_the_others_are_not_looked_at(names):
+    layouts = [samples.configuration(tp=tp) for tp in (1, 2, 4, 8)]
+    replicas, traffic = samples.replicas_of(layouts), samples.traffic_of(*samples.CHAT)
+    rows, cap = np.arange(4), np.array([4.0, 60.0, 120.0, 30.0])
+    asked = replicas, rows, concurrency_at_cap(cap, traffic, samples.MEDIANS), cap, traffic, samples.MEDIANS
+    every = measure(*asked, names).latency_s
+    arriving = ("ttft", "e2e")
+    first = [name for name in names if name.startswith(arriving) == names[0].startswith(arriving)]
+    limits = {name: float(np.median(every[name])) for name in names}
+    found = measure(*asked, names, limits).latency_s
+    kept = np.all([every[name] <= limits[name] for name in first], axis=0)
+    assert 0 < kept.sum() < 4
+    for name in names:
+        expected = every[name] if name in first else np.where(kept, every[name], np.nan)
+        assert found[name] == pytest.approx(expected, rel=1e-12, nan_ok=True), name
+
+
 def test_a_latency_that_equals_its_limit_is_allowed():
     item, traffic = samples.configuration(), samples.traffic_of(*samples.CHAT)
     load = state(samples.replicas_of([item]), traffic, 40, ("ttft_p99",))
