@@ -43,7 +43,8 @@ def test_a_plan_and_what_takes_it(path, tmp_path):
     as_json = as_program(("plan", str(path), "--json", "--workers", "2"), ROOT, HANG_S)
     assert not faults, "\n".join(faults)
     assert as_json.out == plan.read_text(encoding="utf-8")
-    assert json.loads(as_json.out)["status"] in ("optimal", "infeasible")
+    # Days whose small pools lack what the question did not ask for are told with a gap.
+    assert json.loads(as_json.out)["status"] in ("optimal", "feasible", "infeasible")
 
 
 @pytest.mark.parametrize("observed", OBSERVATIONS, ids=lambda path: path.stem)
