@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from planner.performance.last_kept import narrowed
-from planner.performance.open_load import Load, LoadPolicy, Measure, Replicas, concurrency_at_cap, measure
+from planner.performance.open_load import (
+    NO_LIMITS,
+    Load,
+    LoadPolicy,
+    Measure,
+    Replicas,
+    concurrency_at_cap,
+    measure,
+)
 from planner.schema.candidates import BoolArray, FloatArray, IntArray
 from planner.schema.slo import METRICS, SHOWN_STATISTICS
 from planner.schema.traffic import Traffic
@@ -34,11 +42,13 @@ def at_load(
     most = np.maximum(concurrency_at_cap(batch_sequences, traffic, policy), 1e-6) * (1.0 + 1e-9)
 
     def below(places: IntArray, decoding: FloatArray) -> BoolArray:
-        load = measured(replicas, rows[places], decoding, batch_sequences[places], traffic, policy, ())
+        load = measured(
+            replicas, rows[places], decoding, batch_sequences[places], traffic, policy, (), NO_LIMITS
+        )
         return load.rate_rps < rate_rps[places]
 
     _, high = narrowed(below, low, most)
-    return measured(replicas, rows, high, batch_sequences, traffic, policy, wanted)
+    return measured(replicas, rows, high, batch_sequences, traffic, policy, wanted, NO_LIMITS)
 
 
 def in_flight(

@@ -9,6 +9,7 @@ import numpy as np
 from planner.performance.last_kept import geometrically, last_kept
 from planner.performance.open_load import (
     NO_LIMITS,
+    ROUNDING,
     Load,
     LoadPolicy,
     Measure,
@@ -20,7 +21,6 @@ from planner.schema.candidates import BoolArray, Capacities, FloatArray, IntArra
 from planner.schema.slo import METRICS
 from planner.schema.traffic import Traffic
 
-_ROUNDING = 1.0 + 1e-9
 _SMALL_SEQUENCES = 32
 """Below this a step of one sequence is a coarse step of the rate, and states between are tried."""
 _PARTS = 16
@@ -64,7 +64,7 @@ def capacities(
     ceiling = max_sequences[able]
     sized = search.largest(rows[able], ceiling)
     shown = search.load(rows[able], sized)
-    slots = np.ceil(np.maximum(shown.slots, sized) / _ROUNDING).astype(np.int64)
+    slots = np.ceil(np.maximum(shown.slots, sized) / ROUNDING).astype(np.int64)
     batch, rate, words = np.zeros(count, dtype=np.int64), np.zeros(count), np.full(count, "", dtype=object)
     batch[able], rate[able] = np.minimum(slots, ceiling), shown.rate_rps
     if explained:
@@ -102,17 +102,16 @@ class _Search:
         """Limits, that which breaks more often first."""
         self.evaluations = 0
 
-    def load(self, rows: IntArray, batch: FloatArray, as_far_as_kept: bool = False) -> Load:
-        """The state in which the batch is just large enough; with all latencies, or up to a broken limit."""
+    def load(self, rows: IntArray, batch: FloatArray, limits_s: Mapping[str, float] = NO_LIMITS) -> Load:
+        """The state in which the batch is just large enough; for the limits see `measure`."""
         self.evaluations += rows.size
         concurrency = concurrency_at_cap(batch, self.traffic, self.policy)
-        wanted, limits = (self.order, self.limits_s) if as_far_as_kept else (tuple(self.limits_s), NO_LIMITS)
-        asked = concurrency, batch, self.traffic, self.policy, wanted
-        return self.measured(self.replicas, rows, *asked, limits)
+        asked = concurrency, batch, self.traffic, self.policy, self.order
+        return self.measured(self.replicas, rows, *asked, limits_s)
 
     def breaks(self, load: Load, name: str) -> BoolArray:
         """Where a latency is above its limit; equal is allowed."""
-        return np.asarray(load.latency_s[name] > self.limits_s[name] * _ROUNDING)
+        return np.asarray(load.latency_s[name] > self.limits_s[name] * ROUNDING)
 
     def breaks_any(self, load: Load, metric: str) -> BoolArray:
         """Where any limit on a metric is broken."""
@@ -124,8 +123,8 @@ class _Search:
 
     def keeps_all(self, rows: IntArray, batch: FloatArray, ceiling: FloatArray) -> BoolArray:
         """Where every limit holds and the batch suffices; one sequence may always run."""
-        load = self.load(rows, batch, as_far_as_kept=True)
-        kept: BoolArray = (load.slots <= ceiling * _ROUNDING) | (batch == 1)
+        load = self.load(rows, batch, self.limits_s)
+        kept: BoolArray = (load.slots <= ceiling * ROUNDING) | (batch == 1)
         kept &= load.link_utilization < 1.0
         broken = {name: self.breaks(load, name) for name in self.order}
         for broken_by in broken.values():

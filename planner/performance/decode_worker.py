@@ -115,7 +115,10 @@ class DecodeWorkers:
         wanted: tuple[str, ...],
         limits_s: Mapping[str, float] = NO_LIMITS,
     ) -> Load:
-        """The steady state at a mean number decoding; ``traffic`` is that of `answer_traffic`."""
+        """The steady state at a mean number decoding; ``traffic`` is that of `answer_traffic`.
+
+        All latencies are looked at, whatever the limits: those beside gaps between tokens take no search.
+        """
         per_token = tuple(name for name in wanted if name.startswith(("itl", "tpot")))
         asked = concurrency, batch_sequences, traffic, policy, per_token, limits_s
         load = measure(replicas, rows, *asked)

@@ -8,9 +8,8 @@ Breaks down when: the batch cap is reached often (its probability is held at a s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -27,24 +26,23 @@ __all__ = ["Load", "LoadPolicy", "Measure", "Replicas", "concurrency_at_cap", "m
 
 NO_LIMITS: Mapping[str, float] = {}
 _ARRIVING = ("ttft", "e2e")
-_ROUNDING = 1.0 + 1e-9
+ROUNDING = 1.0 + 1e-9
+"""What equals a limit keeps it."""
 
-
-class Measure(Protocol):
-    """A load model in the form of `measure`."""
-
-    def __call__(
-        self,
-        replicas: Replicas,
-        rows: IntArray,
-        concurrency: FloatArray,
-        batch_sequences: FloatArray,
-        traffic: Traffic,
-        policy: LoadPolicy,
-        wanted: tuple[str, ...],
-        limits_s: Mapping[str, float] = NO_LIMITS,
-    ) -> Load:
-        """See `measure`."""
+Measure = Callable[
+    [
+        Replicas,
+        IntArray,
+        FloatArray,
+        FloatArray,
+        Traffic,
+        LoadPolicy,
+        tuple[str, ...],
+        Mapping[str, float],
+    ],
+    Load,
+]
+"""A load model in the form of `measure`."""
 
 
 def concurrency_at_cap(batch_sequences: FloatArray, traffic: Traffic, policy: LoadPolicy) -> FloatArray:
@@ -102,7 +100,7 @@ def measure(
         breaks = np.zeros(kept.shape, dtype=bool)
         for name, value in replicas.planned(found, rows[kept]).items():
             latency[name][kept] = value
-            breaks |= value > limits_s.get(name, np.inf) * _ROUNDING
+            breaks |= value > limits_s.get(name, np.inf) * ROUNDING
         kept = kept[~breaks]
     links = np.zeros_like(state.rate)
     if replicas.fetching is not None:
