@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.calibration.accuracy import SCORE
+from planner.calibration.measured_ground import load_points
 from planner.calibration.measured_rows import MeasuredRows
-from planner.calibration.spread_errors import DISAGGREGATED, DISTANCES, Errors, Factor, SpreadErrors
+from planner.calibration.spread_errors import DISTANCES, Errors, Factor, SpreadErrors
 from planner.calibration.spread_fit import Picked, near_spread
-from planner.performance.spread import near_sigma_log, properties
+from planner.performance.spread import DISAGGREGATED, near_sigma_log, properties
 from planner.physics.arrays import FloatArray
 from planner.schema.calibration import IntervalCount
 from planner.schema.spread import SpreadModel
@@ -20,19 +21,19 @@ FEWEST = 30
 
 
 def interval_counts(errors: SpreadErrors, model: SpreadModel, rows: MeasuredRows) -> dict[str, IntervalCount]:
-    """By number and class: rows whose pair was left out, and disaggregated ones, which no fit has seen."""
+    """By number and class: rows whose pair was left out, first aggregated ones."""
     found = {}
     pairs, disaggregated = errors.by_way["pair"], errors.by_way[DISAGGREGATED]
-    honest = _inside(pairs, sigma_of_others(pairs, model))
-    for part, others in ((pairs, honest), (disaggregated, None)):
+    both = pairs.with_(disaggregated)
+    honest = _inside(both, sigma_of_others(both, model))
+    for part, others in ((pairs, honest[: len(pairs)]), (disaggregated, honest[len(pairs) :])):
         inside = _inside(part, sigmas(part, model, rows))
         for name, picked in _classes(part, rows):
             if picked.sum() >= FEWEST:
-                share = float(inside[picked].mean())
                 found[name] = IntervalCount(
                     rows=int(picked.sum()),
-                    inside=round(share, 3),
-                    others=round(share if others is None else float(others[picked].mean()), 3),
+                    inside=round(float(inside[picked].mean()), 3),
+                    others=round(float(others[picked].mean()), 3),
                 )
     return found
 
@@ -43,8 +44,9 @@ def _inside(errors: Errors, sigma_log: FloatArray) -> Picked:
 
 def sigmas(errors: Errors, model: SpreadModel, rows: MeasuredRows) -> FloatArray:
     """Log-standard deviations as planning has them, at the distances that the rows were left out at."""
+    points = load_points(rows)
     near = [
-        near_sigma_log(model, rows.configurations[row], number, evidence)
+        near_sigma_log(model, rows.configurations[row], number, evidence, points[row])
         for row, number, evidence in zip(errors.row, errors.number, errors.evidence, strict=True)
     ]
     return np.asarray(np.array(near) * _wider(errors, model))

@@ -32,13 +32,13 @@ def load_points(rows: MeasuredRows) -> tuple[LoadPoint, ...]:
 
 
 def ground_of_rows(rows: MeasuredRows, points: tuple[LoadPoint, ...], picked: Iterable[int]) -> Ground:
-    """The ground of some rows, one line for each GPU, engine, pair of formats and kind of layout."""
+    """The ground of some rows, one line for each GPU, engine, pair of formats, kind of layout and mode."""
     lines: dict[tuple[object, ...], list[int]] = defaultdict(list)
     families: dict[str, set[str]] = defaultdict(set)
     gpus: dict[str, MeasuredGpu] = {}
     for row in sorted(set(picked)):
         item = rows.configurations[row]
-        lines[_line(item)].append(row)
+        lines[(*_line(item), points[row].disaggregated)].append(row)
         families[item.accelerator.architecture].add(rows.families[row])
         gpus[item.accelerator.id] = MeasuredGpu(
             architecture=item.accelerator.architecture,
@@ -70,5 +70,6 @@ def _setup(rows: MeasuredRows, points: tuple[LoadPoint, ...], members: list[int]
         rows=len(members),
         batch=float(round(max(points[row].batch for row in members))),
         context=float(round(max(points[row].context for row in members))),
+        disaggregated=points[members[0]].disaggregated,
         models=tuple(sorted({item.model.id for item in items})),
     )

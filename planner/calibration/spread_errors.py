@@ -1,4 +1,8 @@
-"""Errors of predictions beside where they lie: what spreads are fitted to."""
+"""Errors of predictions beside where they lie: what spreads are fitted to.
+
+Disaggregated rows stand beside the others: few numbers of the fit see them, so each counts as predicted while
+its pair of model and GPU was left out.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,18 @@ from typing import get_args
 
 import numpy as np
 
-from planner.calibration.accuracy import scored
-from planner.calibration.fit_reference import ReferenceFit
+from planner.calibration.fit_reference import SPLIT, ReferenceFit
 from planner.calibration.measured_ground import ground_of_rows, load_points
 from planner.performance.distance import Ground
-from planner.performance.rows import predict_rows
-from planner.performance.spread import QUANTITIES, properties
+from planner.performance.spread import DISAGGREGATED, QUANTITIES, properties
 from planner.physics.arrays import FloatArray, IntArray
-from planner.schema.configuration import Configuration
 from planner.schema.spread import Distance, Property
 
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 Names = np.ndarray[tuple[int], np.dtype[np.str_]]
 GROUP_POWER = 0.25
 """A group of n rows that were left out together counts as n to this power less."""
-IN_FIT, DISAGGREGATED = "fit", "disaggregated"
+IN_FIT = "fit"
 Factor = tuple[Property, str]
 
 
@@ -78,7 +79,7 @@ class SpreadErrors:
 
 
 def spread_errors(found: ReferenceFit) -> SpreadErrors:
-    """Those of the fit, of every way of leaving out, and of disaggregated rows, which no fit sees."""
+    """Those of the fit, of every way of leaving out, and of disaggregated rows by pair."""
     reader = _Reader(found)
     picked = np.flatnonzero((found.weights > 0) & np.isin(found.observations.number, QUANTITIES))
     nobody = np.full(len(found.observations), "")
@@ -86,7 +87,9 @@ def spread_errors(found: ReferenceFit) -> SpreadErrors:
     by_way = {IN_FIT: replace(in_fit, key=found.left_out_keys["pair"][picked])}
     for way, keys in found.left_out_keys.items():
         by_way[way] = reader.errors(picked[keys[picked] != ""], found.left_out[way], keys)
-    by_way[DISAGGREGATED] = reader.disaggregated()
+    apart = np.flatnonzero((found.weights > 0) & np.char.startswith(found.observations.number, SPLIT))
+    split = reader.errors(apart, found.left_out["pair"], found.left_out_keys["pair"])
+    by_way[DISAGGREGATED] = replace(split, number=np.strings.replace(split.number, f"{SPLIT} ", ""))
     return SpreadErrors(reader.ground, reader.factors, by_way)
 
 
@@ -97,8 +100,7 @@ class _Reader:
         self.found, self.rows = found, found.rows
         self.points = load_points(found.rows)
         self.ground = ground_of_rows(self.rows, self.points, found.observations.row.tolist())
-        items = [self.rows.configurations[row] for row in sorted(set(found.observations.row.tolist()))]
-        self.factors = tuple(sorted({pair for item in items for pair in properties(item).items()}))
+        self.factors = tuple(sorted(self._names(found.observations.row.tolist())))
 
     def errors(self, picked: IntArray, logs: FloatArray, keys: Names) -> Errors:
         """Of some observations, each from the ground without what it was left out with."""
@@ -124,49 +126,18 @@ class _Reader:
         )
 
     def _left(self, rows: Sequence[int]) -> tuple[Ground, set[Factor]]:
-        ground = ground_of_rows(self.rows, self.points, rows)
-        items = (self.rows.configurations[row] for row in set(rows))
-        return ground, {pair for item in items for pair in properties(item).items()}
+        return ground_of_rows(self.rows, self.points, rows), self._names(rows)
+
+    def _names(self, rows: Sequence[int]) -> set[Factor]:
+        return {pair for row in set(rows) for pair in self._properties(row).items()}
+
+    def _properties(self, row: int) -> dict[Property, str]:
+        return properties(self.rows.configurations[row], self.points[row])
 
     def _fill(
         self, row: int, ground: Ground, names: set[Factor], has: FloatArray, distances: FloatArray
     ) -> None:
-        item, load = self.rows.configurations[row], self.points[row]
-        has[:] = [float(pair in names) for pair in self._own(item)]
-        found = ground.distances(item, load)
+        mine = self._properties(row)
+        has[:] = [float(mine.get(kind) == name and (kind, name) in names) for kind, name in self.factors]
+        found = ground.distances(self.rows.configurations[row], self.points[row])
         distances[:] = [found.get(name, 0.0) for name in DISTANCES]
-
-    def _own(self, item: Configuration) -> list[Factor | None]:
-        mine = properties(item)
-        return [pair if mine[pair[0]] == pair[1] else None for pair in self.factors]
-
-    def disaggregated(self) -> Errors:
-        """Of disaggregated rows, predicted with the calibration of all others."""
-        specs = self.rows.prepared.specs(self.found.calibration)
-        predicted = predict_rows(specs, self.rows.loads, self.found.calibration)
-        rows = [
-            i
-            for i, row in enumerate(self.rows.measurements)
-            if row.disaggregated and scored(row) and predicted.fitting[i] >= 1.0
-        ]
-        columns = (("tpot", predicted.tpot_s, "tpot_ms"), ("ttft", predicted.ttft_s, "ttft_ms"))
-        cases = [
-            (number, row, float(np.log(value_s[row] * 1e3 / truth)))
-            for number, value_s, column in columns
-            for row in rows
-            if (truth := getattr(self.rows.measurements[row], column)) > 0.0 and np.isfinite(value_s[row])
-        ]
-        names = set(self.factors)
-        has, distances = np.zeros((len(cases), len(names))), np.zeros((len(cases), len(DISTANCES)))
-        for place, (_, row, _) in enumerate(cases):
-            self._fill(row, self.ground, names, has[place], distances[place])
-        items = [self.rows.configurations[row] for _, row, _ in cases]
-        return Errors(
-            np.array([number for number, _, _ in cases], dtype=np.str_),
-            np.array([row for _, row, _ in cases], dtype=np.intp),
-            np.array([log for _, _, log in cases]),
-            np.array([f"{item.model.id}|{item.accelerator.id}" for item in items], dtype=np.str_),
-            has,
-            distances,
-            np.array([float(self.ground.evidence(item)) for item in items]),
-        )

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.calibration.accuracy import CONFIDENCE, SCORE
-from planner.calibration.spread_errors import DISAGGREGATED, DISTANCES, IN_FIT, Errors, Factor, SpreadErrors
-from planner.performance.spread import EVIDENCE_ROWS, QUANTITIES
+from planner.calibration.spread_errors import DISTANCES, IN_FIT, Errors, Factor, SpreadErrors
+from planner.performance.spread import DISAGGREGATED, EVIDENCE_ROWS, QUANTITIES
 from planner.physics.arrays import FloatArray
 from planner.schema.spread import Distance, Property, SpreadModel
 
@@ -61,6 +61,7 @@ FLOORS: Mapping[Distance, float] = {
     "degree": 0.1,
     "batch": 0.1,
     "context": 0.05,
+    "disaggregated": 0.1,
     "architecture": NEW_ARCHITECTURE**2 - 1.0,
 }
 """Judgment. Shares of peak carry over within an architecture within 2 points, across architectures they are
@@ -97,7 +98,7 @@ def fitted_spread(errors: SpreadErrors, source: str) -> SpreadModel:
     distances: dict[str, dict[Distance, float]] = {}
     for numbers in GROUPS:
         part, added = errors.of_numbers(numbers), at_floors()
-        rows = part.by_way["pair"]
+        rows = part.by_way["pair"].with_(part.by_way[DISAGGREGATED])
         if not len(rows):
             continue
         near = near_spread(rows, added)

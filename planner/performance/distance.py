@@ -9,7 +9,8 @@ Distances: 1 where nothing of the name was measured, or doublings beyond the lar
   together): each on this architecture, or on any where it has no rows
 - ``degree``: doublings of attention or expert ranks beyond the most of the layout, here or anywhere
 - ``batch``, ``context``: doublings beyond the largest, in this layout on this GPU if it has rows
-- ``disaggregated``: prefill and decode on workers of their own, which no row of the fit has
+- ``disaggregated``: prefill and decode on workers of their own, where no such rows are of the engine on
+  this architecture
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ class _Near:
     largest_batch: float
     largest_context: float
     evidence: int
+    disaggregated: bool
+    """Whether there are rows with prefill and decode apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,7 @@ class Ground:
             **near.distances,
             "batch": doublings(load.batch, near.largest_batch),
             "context": doublings(load.context, near.largest_context),
-            "disaggregated": float(load.disaggregated),
+            "disaggregated": float(load.disaggregated and not near.disaggregated),
         }
         return {name: value for name, value in found.items() if value > 0.0}
 
@@ -136,6 +139,7 @@ class Ground:
             max(setup.batch for setup in here),
             max(setup.context for setup in on_gpu or near),
             self._evidence(item, near),
+            any(setup.disaggregated and setup.engine == item.engine.id for setup in near),
         )
 
     def _evidence(self, item: Configuration, near: Sequence[MeasuredSetup]) -> int:

@@ -41,6 +41,8 @@ def _texts(ground: Ground, item: Configuration, load: LoadPoint) -> Iterator[str
                 yield f"{what} in {name}: not measured {where} ({_named(near, column)})"
     if "layout" in found:
         yield f"{_layout(item)}: {layout_kind(item)} was not measured {where}"
+    if "disaggregated" in found:
+        yield f"disaggregated on {item.engine.id}: no such run was measured {where}"
     yield from _of_sizes(ground, item, load, found)
 
 
@@ -62,8 +64,6 @@ def _of_sizes(ground: Ground, item: Configuration, load: LoadPoint, found: Dista
     if "context" in found:
         most = f"{ground.largest_context(item):,.0f}"
         yield f"requests of {load.context:,.0f} tokens on {gpu}: longest measured {most}"
-    if load.disaggregated:
-        yield "disaggregated: no such run was fitted"
 
 
 def _of_gpu(ground: Ground, item: Configuration, near: Sequence[MeasuredSetup], hardware: float) -> str:

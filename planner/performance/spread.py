@@ -19,6 +19,8 @@ from planner.schema.configuration import Configuration
 from planner.schema.spread import BEYOND_MEAN, Property, SpreadModel
 
 QUANTITIES = ("throughput", "tpot", "ttft")
+DISAGGREGATED = "disaggregated"
+"""The mode that errors are told apart by."""
 _SAME_TIMES = {"throughput": "tpot", "tpot": "throughput"}
 """Steps make both: what one knows of an architecture, an engine or a format holds for the other."""
 EVIDENCE_ROWS = 10.0
@@ -41,9 +43,10 @@ def ground_of(calibration: Calibration) -> Ground | None:
     return kept
 
 
-def properties(item: Configuration) -> dict[Property, str]:
+def properties(item: Configuration, load: LoadPoint = LIGHT) -> dict[Property, str]:
     """What the errors of a configuration may differ by."""
-    return {
+    mode: dict[Property, str] = {"mode": DISAGGREGATED} if load.disaggregated else {}
+    return mode | {
         "architecture": item.accelerator.architecture,
         "engine": item.engine.id,
         "format": item.weights.id,
@@ -58,24 +61,27 @@ def class_sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, f
     if ground is None or model is None:
         return _of_all(item.calibration)
     far = ground.distances(item, load)
-    return {number: sigma * widening(model, number, far) for number, sigma in known_sigma_log(item).items()}
+    known = known_sigma_log(item, load)
+    return {number: sigma * widening(model, number, far) for number, sigma in known.items()}
 
 
-def known_sigma_log(item: Configuration) -> dict[str, float]:
+def known_sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> dict[str, float]:
     """The same as if this model were measured on this GPU, and nothing were far."""
     ground, model = ground_of(item.calibration), item.calibration.spread
     if ground is None or model is None:
         return _of_all(item.calibration, "known")
-    rows, words = ground.evidence(item), properties(item)
+    rows, words = ground.evidence(item), properties(item, load)
     return {number: sigma_log_of(model, words, number, rows) for number in QUANTITIES}
 
 
-def near_sigma_log(model: SpreadModel, item: Configuration, number: str, rows: float) -> float:
+def near_sigma_log(
+    model: SpreadModel, item: Configuration, number: str, rows: float, load: LoadPoint = LIGHT
+) -> float:
     """Of one number where everything is measured; what was not has the factor 1.
 
     ``rows``: of the architecture with this engine and format.
     """
-    return sigma_log_of(model, properties(item), number, rows)
+    return sigma_log_of(model, properties(item, load), number, rows)
 
 
 def sigma_log_of(model: SpreadModel, words: Mapping[Property, str], number: str, rows: float) -> float:
@@ -98,12 +104,12 @@ def widening(model: SpreadModel, number: str, distances: Distances) -> float:
     return math.sqrt(1.0 + sum(added.get(name, 0.0) * x * x for name, x in distances.items()))
 
 
-def per_doubling_sigma_log(item: Configuration) -> float:
+def per_doubling_sigma_log(item: Configuration, load: LoadPoint = LIGHT) -> float:
     """What a doubling of the batch beyond the largest measured adds to TPOT, in quadrature."""
     ground, model = ground_of(item.calibration), item.calibration.spread
     if ground is None or model is None:
         return 0.0
-    near = near_sigma_log(model, item, "tpot", ground.evidence(item))
+    near = near_sigma_log(model, item, "tpot", ground.evidence(item), load)
     return near * math.sqrt(model.distances["tpot"].get("batch", 0.0))
 
 

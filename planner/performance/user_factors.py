@@ -196,5 +196,5 @@ def _factors(item: Configuration, margin_z_score: float, load: LoadPoint) -> tup
     ground = ground_of(item.calibration)
     if factor is not None or ground is None:
         return step * margin, ttft * wider / margin, 1.0, own["tpot"], own["ttft"], 0.0
-    largest, more = ground.largest_batch(item), per_doubling_sigma_log(item)
+    largest, more = ground.largest_batch(item), per_doubling_sigma_log(item, load)
     return step * margin, ttft * wider / margin, largest, own["tpot"], own["ttft"], more

@@ -9,8 +9,7 @@ _LOW, _HIGH = 0.72, 0.88
 _OPENING = (
     "Rows whose pair was left out of the fit that lie inside their intervals of 80 %, classes of thirty rows "
     "and more. *Inside*: with the spread of the calibration, at the distances that were left. *Others*: with "
-    "factors that were fitted to the other pairs alone. Disaggregated rows are in no fit. Bold: outside "
-    "72 to 88 %.",
+    "factors that were fitted to the other pairs alone. Bold: outside 72 to 88 %.",
 )
 _SPREAD = (
     "sigma = base × factors × sqrt(1 + sum c x²): factors of what it is (1 where nothing is known of it), "

@@ -14,7 +14,7 @@ Distance = Literal[
     "batch", "context", "disaggregated",
 ]  # fmt: skip
 """Names of distances from measured ground, see `planner.performance.distance`."""
-Property = Literal["architecture", "engine", "format", "layout", "experts"]
+Property = Literal["architecture", "engine", "format", "layout", "experts", "mode"]
 """What the errors of measured rows differ by."""
 BEYOND_MEAN = "_beyond_mean"
 """Ends the names of what percentiles add to the spread of their means, in the calibration."""
@@ -47,6 +47,8 @@ class MeasuredSetup(Noun):
     """Requests in flight in one replica."""
     context: Annotated[float, Field(gt=0)]
     """Tokens of a prompt with its answer."""
+    disaggregated: bool = False
+    """Prefill and decode on workers of their own."""
     models: Annotated[tuple[str, ...], Field(min_length=1)]
 
 

@@ -104,6 +104,26 @@ def test_distances_by_hand(changes, load, far):
     assert bool(outside_measured(item, load)) == bool(set(far) - {"model"})
 
 
+def test_disaggregated_is_a_property_and_far_only_where_it_was_not_measured():
+    """The mode has a factor; an engine with disaggregated rows on the architecture has no distance."""
+    factors = {"tpot": {"mode": {"disaggregated": 3.0}}, "throughput": {}, "ttft": {}}
+    apart = WAY.model_copy(update={"disaggregated": True, "models": ("other",)})
+    changes = {
+        "spread": SPREAD.model_copy(update={"factors": factors}),
+        "measured": Measured(gpus={"box": GPU}, setups=(*SETUPS, apart), source="sample"),
+    }
+    item = configuration()
+    item = replace(item, calibration=item.calibration.model_copy(update=changes))
+    load = LoadPoint(disaggregated=True)
+    assert outside_measured(item, load) == ()
+    assert class_sigma_log(item, load) == pytest.approx({"throughput": 0.3, "tpot": 0.3, "ttft": 0.3})
+    assert class_sigma_log(item) == pytest.approx({"throughput": 0.1, "tpot": 0.1, "ttft": 0.3})
+    other = replace(item, engine=OTHER_ENGINE)
+    assert class_sigma_log(other, load)["tpot"] == pytest.approx(0.3 * math.sqrt(1.0 + 0.5 + 1.0))
+    words = "disaggregated on other: no such run was measured on hopper"
+    assert outside_measured(other, load)[-1] == words
+
+
 def test_what_is_quiet_must_be_earned_together():
     """12 rows of the engine and format on the architecture: f^(12 / 22); elsewhere nothing of it counts."""
     quiet = SPREAD.model_copy(update={"factors": {"tpot": {"engine": {"motor": 0.25}}}})
