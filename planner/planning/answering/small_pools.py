@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from planner import numbers
 from planner.candidates.options import MICRO
+from planner.planning.answering.bound_of_hour import answers_at_real_sizes, least_of
 from planner.planning.answering.lone_replicas import bound_of_lone_replicas
 from planner.planning.answering.real_sizes import Hour, lost_of, slower, slowness, too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
@@ -65,9 +66,36 @@ def settled_sizes(
     case, found = _settled(case, solve, first, again, sized)
     bound = first.lower_bound
     if prove is not None and (found.value or _NONE) > (bound or _NONE):
-        lone = bound_of_lone_replicas(case, prove)
-        bound = bound if lone is None else max(bound or _NONE, min(lone, found.value or lone))
+        if case.question.periods > 1:
+            better = bound_of_lone_replicas(case, prove)
+        else:
+            answers = answers_at_real_sizes(case, _factors_of_hour(case, first), prove)
+            better = least_of(answers)
+            case, found = _best_that_carries(case, found, answers)
+        bound = bound if better is None else max(bound or _NONE, min(better, found.value or better))
     return case, _bounded(found, bound)
+
+
+def _best_that_carries(
+    case: FleetCase, found: FleetChoice, others: Sequence[FleetChoice]
+) -> tuple[FleetCase, FleetChoice]:
+    """The cheapest of these plans that carries its demand at its real size."""
+    for other in others:
+        cheaper = other.value is not None and (found.value is None or other.value < found.value)
+        if cheaper and not too_small(case, other):
+            case, found = replace(case, settled=None), other
+    return case, found
+
+
+def _factors_of_hour(case: FleetCase, first: FleetChoice) -> Mapping[Hour, Fraction]:
+    """How much more than its demand each pool was asked for at last, or lacked at first."""
+    asked = {demand.pool: demand.demand_rps[0][0] for demand in (case.settled or case.question).demands}
+    factors = {
+        (*demand.pool, 0): asked[demand.pool] / demand.demand_rps[0][0]
+        for demand in case.question.demands
+        if asked[demand.pool] > demand.demand_rps[0][0]
+    }
+    return factors or too_small(case, first)
 
 
 def _settled(

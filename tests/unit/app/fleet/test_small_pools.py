@@ -193,5 +193,41 @@ def test_what_replicas_carry_alone_bounds_plans_of_proved_and_unproved_questions
     rounds(monkeypatch, SHORT)
     monkeypatch.setattr(small_pools, "bound_of_lone_replicas", lambda case, prove: Fraction(lone))
     answers = [with_bound(10, bound, status), with_bound(13, 13)]
-    _, found = small_pools.settled_sizes(one_option(), lambda _: answers.pop(0), prove=lambda _: cost(lone))
+    case = of_two_hours()
+    _, found = small_pools.settled_sizes(case, lambda _: answers.pop(0), prove=lambda _: cost(lone))
     assert (found.status, found.value, found.lower_bound) == (expected[0], 13, expected[1])
+
+
+def of_two_hours():
+    case = one_option()
+    (demand,) = case.question.demands
+    twice = (replace(demand, demand_rps=demand.demand_rps * 2),)
+    return Asked(replace(case.question, periods=2, demands=twice))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "carries", "expected"),
+    [
+        ((11, 12), False, ("feasible", 13, 11)),
+        ((13, 14), False, ("optimal", 13, 13)),
+        # The plan of one of the questions carries its demand, and is cheaper: it is taken.
+        ((12, 12), True, ("optimal", 12, 12)),
+    ],
+)
+def test_one_hour_is_bounded_by_what_replicas_carry_at_the_size_of_their_pool(
+    monkeypatch, bounds, carries, expected
+):
+    rounds(monkeypatch, SHORT, {}, {}, *([] if carries else [SHORT, SHORT]))
+    given = []
+
+    def at_real_sizes(case, factors, prove):
+        given.append(factors)
+        return [with_bound(bound, bound) for bound in bounds]
+
+    monkeypatch.setattr(small_pools, "answers_at_real_sizes", at_real_sizes)
+    answers = [with_bound(10, 10), with_bound(13, 13)]
+    case, found = small_pools.settled_sizes(one_option(), lambda _: answers.pop(0), prove=cost)
+    assert (found.status, found.value, found.lower_bound) == expected
+    # Asked at last for one and a half times the demand.
+    assert given == [SHORT]
+    assert (case.settled is None) == carries
