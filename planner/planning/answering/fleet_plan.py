@@ -232,11 +232,11 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
             return FleetChoice("unknown")
         return Variants(case, run, _NONE)(question, "value", min(most_s, patience_s(run) * part), brief=False)
 
-    def sized(case: FleetCase, near: FleetChoice) -> FleetChoice | None:
+    def sized(case: FleetCase, known: FleetChoice) -> FleetChoice | None:
         soon = run.left_s is not None and run.left_s < _SIZED_S
-        if soon or exact_reaches(promising(case.question, near, _FEW)):
+        if soon or exact_reaches(promising(case.question, known, _FEW)):
             return None
-        return unless_ended(run, lambda: sized_answer(case, within, partial(within, most_s=_HOUR_S)))
+        return unless_ended(run, lambda: sized_answer(case, known, within, partial(within, most_s=_HOUR_S)))
 
     choice = None
     if case.classes:

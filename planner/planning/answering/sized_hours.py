@@ -16,6 +16,7 @@ from planner.planning.answering.real_sizes import Hour, rate_of_pool_rps, too_sm
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
+from planner.solver.at_places import near
 from planner.solver.hours_alone import hour_of
 from planner.solver.rebuy import with_replicas
 
@@ -59,17 +60,22 @@ def sized_hours(case: FleetCase) -> FleetProblem | None:
     )
 
 
-def sized_answer(case: FleetCase, solve: Solve, solve_hour: Solve) -> FleetChoice | None:
+def sized_answer(case: FleetCase, known: FleetChoice, solve: Solve, solve_hour: Solve) -> FleetChoice | None:
     """A plan of the case that carries every hour, or lacks little; None where none is found.
+
+    Workloads that stand at one place each stay where they are: rates by hour hardly tell places apart.
 
     Args:
         case: what is asked.
+        known: its answer, some hours of which are not carried.
         solve: answers the question with sized hours.
         solve_hour: answers one hour of it.
     """
     question = sized_hours(case)
-    found = FleetChoice("unknown") if question is None else solve(question)
-    if question is None or not found.periods:
+    if question is None:
+        return None
+    found = solve(near(question, known, _NONE)[0])
+    if not found.periods:
         return None
     factors: dict[Hour, Fraction] = {}
     counts = [period.counts for period in found.periods]

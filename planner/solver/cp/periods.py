@@ -124,6 +124,13 @@ def _asked(demand: FleetDemand, period: int) -> PoolDemand:
     return asked
 
 
+def worth_searching(problem: FleetProblem) -> FleetProblem:
+    """The question without options that no period of it needs."""
+    parts = math.lcm(*(option.slices for option in problem.options))
+    kept = {option.id for option in _worth_searching(problem, parts)}
+    return replace(problem, options=tuple(option for option in problem.options if option.id in kept))
+
+
 def _worth_searching(problem: FleetProblem, parts: int) -> tuple[Option, ...]:
     """Options that no other one on the same host replaces, sized by the GPUs they take."""
     hosts = {host.id: host for host in problem.hosts}

@@ -12,6 +12,7 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.reasons import Goal
 from planner.solver.blocking_limits import gap
 from planner.solver.cp.canonical import Distinct, distinct_periods, in_order, only, separable
+from planner.solver.cp.periods import worth_searching
 from planner.solver.cp.place_pairs import NO_PLACES
 from planner.solver.cp.supports import refuse_servers, supports
 from planner.solver.serving_modes import Barred, barred_modes
@@ -71,7 +72,7 @@ def solve_cp(
     ordered = in_order(problem)
     days = distinct_periods(ordered)
     if days.count > 1 and separable(ordered):
-        parts = []
+        parts, ordered = [], worth_searching(ordered)
         for first in days.first:
             closed = {(workload, mode, 0) for workload, mode, t in barred if t == first}
             parts.append(solved(only(ordered, first), Distinct((0,), (1,), (0,)), closed))

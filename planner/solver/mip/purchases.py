@@ -93,13 +93,13 @@ class PurchaseWriter:
         for index, line in enumerate(self.lines):
             if line.term == "reserved":
                 low, high = (0, self._most[index]) if reserved is None else (reserved[index],) * 2
-                price = self._price(line) * len(periods) if reserved is None else 0.0
+                price = self.price(line) * len(periods) if reserved is None else 0.0
                 column = model.column(low, high, whole=True, cost=weight * price)
                 for period in periods:
                     found.units[period, index] = column
             else:
                 for period in periods:
-                    cost = weight * self._price(line)
+                    cost = weight * self.price(line)
                     found.units[period, index] = model.column(0, self._most[index], whole=True, cost=cost)
         for period in periods:
             self._provide(model, found, period, weight)
@@ -112,7 +112,8 @@ class PurchaseWriter:
             found.constant[self.prepared.day_at(number)] = float(row.most)
         return found
 
-    def _price(self, line: Line) -> float:
+    def price(self, line: Line) -> float:
+        """What a unit of a line adds to the objective in an hour."""
         objective = self.prepared.problem.limits.objective
         if objective == "power":
             return 0.0

@@ -10,7 +10,7 @@ from planner.solver.mip.finish import finish
 from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.hours.frontiers import frontiers_of
 from planner.solver.mip.hours.hour_plans import HourPlans
-from planner.solver.mip.hours.planned_hours import _tied
+from planner.solver.mip.hours.planned_hours import tied
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State
 
@@ -31,4 +31,4 @@ def test_they_get_the_cheapest_replicas_of_hours_that_need_no_less(planned, usd)
     plans = HourPlans(State(loose, 0), fronts, fronts.prove(100.0)[1], problem).plan(
         lambda: next(calls) >= planned - 1
     )
-    assert finish(problem, prepared, _tied(prepared, loose, plans)).value == usd
+    assert finish(problem, prepared, tied(prepared, loose, plans)).value == usd

@@ -27,14 +27,15 @@ def plan_hours(
     """
     loose = fronts.prepared
     plans = HourPlans(State(loose, state.seed), fronts, chosen, state.prepared.problem).plan(over)
-    blocks = None if plans is None else _tied(state.prepared, loose, plans)
+    blocks = None if plans is None else tied(state.prepared, loose, plans)
     bought = None if blocks is None else buy(state.prepared, used_by(state.prepared, blocks))
     return None if blocks is None or bought is None else (blocks, bought)
 
 
-def _tied(prepared: Prepared, loose: Prepared, plans: Sequence[BlockPlan]) -> list[BlockPlan] | None:
+def tied(prepared: Prepared, loose: Prepared, plans: Sequence[BlockPlan]) -> list[BlockPlan] | None:
     """The same replicas in the blocks of the question; None where it lacks one of their options."""
     counts: dict[int, dict[Key, int]] = defaultdict(dict)
+    takers: dict[int, dict[Key, float]] = defaultdict(dict)
     number = {(work, t): block for block, (work, periods) in enumerate(prepared.blocks) for t in periods}
     known = places_in(prepared, loose)
     for plan in plans:
@@ -44,7 +45,9 @@ def _tied(prepared: Prepared, loose: Prepared, plans: Sequence[BlockPlan]) -> li
             if at is None:
                 return None
             counts[number[work, period]][period, pool, at] = count
-    return [BlockPlan(block, counts[block]) for block in range(len(prepared.blocks))]
+        for key, part in plan.takers.items():
+            takers[number[work, key[0]]][key] = part
+    return [BlockPlan(block, counts[block], takers[block]) for block in range(len(prepared.blocks))]
 
 
 def places_in(prepared: Prepared, loose: Prepared) -> dict[tuple[int, int, int], int]:

@@ -46,7 +46,7 @@ def test_hours_of_one_demand_have_a_rate_of_their_own():
 def test_work_that_may_wait_is_left_alone():
     waits = Deferrable((Fraction(1),) * 3, 2)
     assert sized_hours(case(deferrable=waits)) is None
-    assert sized_answer(case(deferrable=waits), solve_fleet, solve_fleet) is None
+    assert sized_answer(case(deferrable=waits), FleetChoice("unknown"), solve_fleet, solve_fleet) is None
 
 
 def test_nothing_is_asked_where_no_rate_changes(monkeypatch):
@@ -56,7 +56,7 @@ def test_nothing_is_asked_where_no_rate_changes(monkeypatch):
 
 def test_the_answer_carries_quiet_hours_too(monkeypatch):
     monkeypatch.setattr(module, "too_small", lambda *_: {})
-    assert counts(sized_answer(case(), solve_fleet, solve_fleet)) == [2, 2, 2]
+    assert counts(sized_answer(case(), FleetChoice("unknown"), solve_fleet, solve_fleet)) == [2, 2, 2]
 
 
 def test_hours_that_lack_something_are_asked_again(monkeypatch):
@@ -71,20 +71,20 @@ def test_hours_that_lack_something_are_asked_again(monkeypatch):
         return {(*POOL, 0): Fraction(3, 2)} if counts(choice)[0] < 3 else {}
 
     monkeypatch.setattr(module, "too_small", too_small)
-    assert counts(sized_answer(case(), solve_fleet, hour)) == [3, 2, 2]
+    assert counts(sized_answer(case(), FleetChoice("unknown"), solve_fleet, hour)) == [3, 2, 2]
     assert asked == [((0, 9),)]
 
 
 def test_hours_that_never_carry_are_left_to_others(monkeypatch):
     """Each question asks the first hour for a tenth more than the one before: the last plan is told."""
     monkeypatch.setattr(module, "too_small", lambda *_: {(*POOL, 0): Fraction(11, 10)})
-    found = sized_answer(case(), solve_fleet, solve_fleet)
+    found = sized_answer(case(), FleetChoice("unknown"), solve_fleet, solve_fleet)
     assert sum(found.periods[0].counts.values()) > sum(found.periods[2].counts.values())
 
 
 def test_an_hour_that_is_not_answered_keeps_its_replicas(monkeypatch):
     monkeypatch.setattr(module, "too_small", lambda *_: {(*POOL, 0): Fraction(11, 10)})
-    first = sized_answer(case(), solve_fleet, lambda _: FleetChoice("unknown"))
+    first = sized_answer(case(), FleetChoice("unknown"), solve_fleet, lambda _: FleetChoice("unknown"))
     assert counts(first) == counts(solve_fleet(sized_hours(case())))
 
 
