@@ -89,7 +89,8 @@ def spread_errors(found: ReferenceFit) -> SpreadErrors:
         by_way[way] = reader.errors(picked[keys[picked] != ""], found.left_out[way], keys)
     apart = np.flatnonzero((found.weights > 0) & np.char.startswith(found.observations.number, SPLIT))
     split = reader.errors(apart, found.left_out["pair"], found.left_out_keys["pair"])
-    by_way[DISAGGREGATED] = replace(split, number=np.strings.replace(split.number, f"{SPLIT} ", ""))
+    numbers = [name.removeprefix(f"{SPLIT} ") for name in split.number.tolist()]
+    by_way[DISAGGREGATED] = replace(split, number=np.array(numbers, dtype=np.str_))
     return SpreadErrors(reader.ground, reader.factors, by_way)
 
 

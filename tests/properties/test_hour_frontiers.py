@@ -18,6 +18,7 @@ from planner.solver.mip.finish import finish
 from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
+from planner.solver.mip.solve import solve_mip
 from planner.solver.mip.state import State
 from planner.solver.solve import solve_fleet
 
@@ -52,7 +53,7 @@ def bounded_and_planned(make, seed):
         best = solve_fleet(problem, time_limit_s=20)
         prepared, run = prepare(problem), Run(None)
         run.enough = -1.0
-        by_hours(State(prepared, 0), run)
+        by_hours(State(prepared, 0), run, solve_mip)
         if best.status == "infeasible":
             assert run.blocks is None or finish(problem, prepared, run.blocks, run.units) is None
             continue

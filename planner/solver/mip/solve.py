@@ -76,6 +76,7 @@ def solve_mip(
     quick: bool = False,
     start: FleetChoice | None = None,
     tried: FleetChoice | None = None,
+    few: bool = False,
 ) -> FleetChoice:
     """The cheapest fleet, or the best one found with its bound.
 
@@ -94,6 +95,7 @@ def solve_mip(
         quick: end after what this process finds within a second.
         start: a plan of the question, perhaps with more options, that moves of days begin from.
         tried: what a ``quick`` search and the exact engine left open.
+        few: the layouts are those of a day without limits already.
     """
     run = Run(time_limit_s, progress, work_s)
     prepared = prepare(problem)
@@ -103,9 +105,10 @@ def solve_mip(
     try:
         day = _begun(state, run)
         hours_first = goal in _BEST and (day is not None or _one_large_hour(prepared))
+        near = None if few else partial(solve_mip, goal="value", seed=seed, workers=workers)
         spent_s = 0.0
         if hours_first and not tried:
-            spent_s = _timed(run, partial(by_hours, state, run))
+            spent_s = _timed(run, partial(by_hours, state, run, near))
         good = goal == "good" and day is not None
         open_ = not tried and run.gap > PROVED_GAP
         status = _quick(state, run, goal, spent_s, good=good, day=day) if open_ else ""
@@ -114,7 +117,7 @@ def solve_mip(
         ended = quick or (goal == "any" and run.blocks is not None)
         if status == "" and not run.done and not ended:
             if goal in _BEST and not hours_first:
-                by_hours(state, run)
+                by_hours(state, run, near)
             size = max(workers, min(os.cpu_count() or 1, 2))
             with Crew(prepared, seed, size) as crew:
                 crew.learn([cut for mine in state.cuts.values() for cut in mine])

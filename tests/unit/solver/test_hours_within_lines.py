@@ -15,6 +15,7 @@ from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.hours.work_frontier import WorkFrontier
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
+from planner.solver.mip.solve import solve_mip
 from planner.solver.mip.state import State
 
 F = Fraction
@@ -39,7 +40,7 @@ def test_workloads_share_what_a_line_sells(rates, usd):
     problem = fleet(rates)
     prepared, run = prepare(problem), Run(None)
     run.enough = -1.0
-    assert by_hours(State(prepared, 0), run)
+    assert by_hours(State(prepared, 0), run, solve_mip)
     assert run.bound == pytest.approx(usd)
     assert finish(problem, prepared, run.blocks, run.units).value == usd
 
@@ -51,7 +52,7 @@ def test_a_workload_that_stays_keeps_the_cheap_line():
     problem = replace(problem, demands=(problem.demands[0], comes))
     prepared, run = prepare(problem), Run(None)
     run.enough = -1.0
-    by_hours(State(prepared, 0), run)
+    by_hours(State(prepared, 0), run, solve_mip)
     done = finish(problem, prepared, run.blocks, run.units)
     assert done.value == 3 * 5 + (1 + 4 + 1) * 3
     assert [hour.counts for hour in done.periods] == [

@@ -24,6 +24,7 @@ from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.hours.limited_days import few_layouts_anew, limits_layouts
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
+from planner.solver.mip.solve import solve_mip
 from planner.solver.mip.state import State
 from planner.solver.simple_counts import counts_of
 from planner.solver.solve import solve_fleet
@@ -124,7 +125,7 @@ def test_a_day_of_two_companies_is_near_the_best():
 def test_the_large_engine_begins_at_such_a_day():
     problem = company(day=(ONE,))
     state, run = State(prepare(problem), 0), Run(None)
-    assert by_hours(state, run)
+    assert by_hours(state, run, solve_mip)
     assert run.bound <= run.value < INF
     assert all(state.fine([block]) for block in run.blocks)
 
@@ -141,7 +142,7 @@ def test_random_days_keep_every_limit(first):
             continue
         state, run = State(prepare(problem), 0), Run(None)
         run.enough = -1.0
-        by_hours(state, run)
+        by_hours(state, run, solve_mip)
         if run.blocks is None:
             continue
         made += 1

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
+from planner.constraints.fleet_check import broken
+from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.schema.choice import Option
-from planner.schema.fleet import FleetDemand, FleetProblem, Host, Line
+from planner.schema.fleet import FleetDemand, FleetLimits, FleetProblem, Host, Line
+from planner.solver.cp.solve import solve_cp
 from planner.solver.mip.finish import finish
 from planner.solver.mip.hourly_bound import untied
+from planner.solver.mip.hours.by_hours import by_hours
 from planner.solver.mip.hours.frontiers import frontiers_of
 from planner.solver.mip.hours.planned_hours import tied
 from planner.solver.mip.hours.whole_hours import WholeHours
 from planner.solver.mip.prepared import prepare
+from planner.solver.mip.run import Run
 from planner.solver.mip.solve import solve_mip
 from planner.solver.mip.state import State
 
@@ -103,3 +109,49 @@ def test_a_day_of_many_kinds_is_proved_by_its_hours():
     found = solve_mip(day())
     assert found.status == "optimal"
     assert found.value == best_usd()
+
+
+def lived(hours, **more):
+    row = MinLayoutHours().row(hours)
+    return replace(day(**more), limits=FleetLimits(day=(row,)))
+
+
+@pytest.mark.parametrize("hours", [2, 3, 6])
+def test_limits_on_layouts_are_planned_with_those_of_the_day_without_them(hours):
+    problem = lived(hours)
+    best = solve_cp(problem)
+    prepared, run = prepare(problem), Run(None)
+    by_hours(State(prepared, 0), run, solve_mip)
+    found = finish(problem, prepared, run.blocks, run.units)
+    assert broken(problem, found) == []
+    assert run.bound <= float(best.value) + 1e-6
+    assert best.value <= found.value <= 1.1 * best.value
+
+
+def test_the_day_of_few_layouts_is_searched_without_another_free_day():
+    asked = []
+
+    def solve(question, **how):
+        asked.append((len(question.options), bool(question.limits.day), sorted(how)))
+        return solve_mip(question, goal="value", **how)
+
+    problem = lived(3)
+    by_hours(State(prepare(problem), 0), Run(None), solve)
+    (free, few) = asked
+    assert free == (5, False, ["work_s"])
+    assert few[0] < 5
+    assert few[1:] == (True, ["few", "work_s"])
+    by_hours(State(prepare(problem), 0), Run(None), None)
+    assert len(asked) == 2
+
+
+def test_who_ends_a_search_amid_the_free_day_keeps_what_it_found():
+    problem = lived(3)
+    run = Run(None)
+
+    def solve(question, **how):
+        return replace(solve_mip(question, goal="value"), interrupted=True)
+
+    with pytest.raises(KeyboardInterrupt):
+        by_hours(State(prepare(problem), 0), run, solve)
+    assert run.bound > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.solver.mip.finish import buy, used_by
 from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.hours.few_layouts import FewLayouts
+from planner.solver.mip.hours.free_day import Solve, free_day_first
 from planner.solver.mip.hours.frontiers import Frontiers, frontiers_of
 from planner.solver.mip.hours.limited_days import few_layout_day, limits_layouts
 from planner.solver.mip.hours.offers import BEYOND
@@ -29,7 +30,7 @@ _WHOLE_PART, _WHOLE_S = 0.2, 12.0
 """Of the work that is left, for hours that are programs of their own, and counted work at most."""
 
 
-def by_hours(state: State, run: Run) -> bool:
+def by_hours(state: State, run: Run, solve: Solve | None) -> bool:
     """Plan and bound in ``run``; whether the hours bound it at all.
 
     Limits on the layouts of the day, and one layout for all of it, are lifted for the bound; with the latter
@@ -38,13 +39,14 @@ def by_hours(state: State, run: Run) -> bool:
     Args:
         state: of the question.
         run: of the same one.
+        solve: answers a question near it for a part of the work; None: no such question is asked.
     """
     if run.limited and run.left_s < _BOUND_TIMED_S * state.prepared.periods:
         return False
     loose = prepare(untied(state.prepared.problem))
     fronts = frontiers_of(loose)
     if fronts is None:
-        return _by_whole_hours(state, loose, run)
+        return _by_whole_hours(state, loose, run, solve)
     return _by_points(state, fronts, run)
 
 
@@ -81,12 +83,18 @@ def _by_points(state: State, fronts: Frontiers, run: Run) -> bool:
     return True
 
 
-def _by_whole_hours(state: State, loose: Prepared, run: Run) -> bool:
+def _by_whole_hours(state: State, loose: Prepared, run: Run, solve: Solve | None) -> bool:
     """The same where frontiers would have too many kinds of GPUs, and hours are small enough as they are."""
     hours = _proved_whole(state, loose, run)
     if hours is None:
         return False
-    if not run.done and not any(work.day_limits or work.one_layout for work in state.prepared.works):
+    works = state.prepared.works
+    if run.done or any(work.one_layout for work in works):
+        return run.bound > -INF
+    if any(work.day_limits for work in works):
+        if solve is not None:
+            free_day_first(state, run, solve)
+    else:
         timer = Timer(_part_of(run))
         plans = hours.plan(lambda: timer.left_s <= 0)
         blocks = None if plans is None else tied(state.prepared, loose, plans)
