@@ -87,8 +87,8 @@ def spread_errors(found: ReferenceFit) -> SpreadErrors:
     by_way = {IN_FIT: replace(in_fit, key=found.left_out_keys["pair"][picked])}
     for way, keys in found.left_out_keys.items():
         by_way[way] = reader.errors(picked[keys[picked] != ""], found.left_out[way], keys)
-    apart = np.flatnonzero((found.weights > 0) & np.char.startswith(found.observations.number, SPLIT))
-    split = reader.errors(apart, found.left_out["pair"], found.left_out_keys["pair"])
+    disaggregated = np.flatnonzero((found.weights > 0) & np.char.startswith(found.observations.number, SPLIT))
+    split = reader.errors(disaggregated, found.left_out["pair"], found.left_out_keys["pair"])
     numbers = [name.removeprefix(f"{SPLIT} ") for name in split.number.tolist()]
     by_way[DISAGGREGATED] = replace(split, number=np.array(numbers, dtype=np.str_))
     return SpreadErrors(reader.ground, reader.factors, by_way)

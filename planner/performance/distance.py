@@ -66,7 +66,7 @@ class _Near:
     largest_context: float
     evidence: int
     disaggregated: bool
-    """Whether there are rows with prefill and decode apart."""
+    """Whether there are disaggregated rows of the engine."""
 
 
 @dataclass(frozen=True, eq=False)

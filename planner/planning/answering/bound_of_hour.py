@@ -11,6 +11,7 @@ from planner.planning.answering.sized_hours import with_more_demand
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.schema.choice import NO_SPARES, Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
+from planner.solver.at_places import place_rows
 
 Solve = Callable[[FleetProblem], FleetChoice]
 
@@ -33,7 +34,7 @@ def answers_at_real_sizes(
     demands = {
         demand.pool: demand
         for demand in case.question.demands
-        if (*demand.pool, 0) in factors and demand.spares == NO_SPARES and len(demand.buckets) == 1
+        if (*demand.pool, 0) in factors and _is_one_amount(case.question, demand)
     }
     if not demands:
         return []
@@ -48,6 +49,16 @@ def least_of(answers: Sequence[FleetChoice]) -> Fraction | None:
     bounds = [one.lower_bound for one in answers if one.status != "infeasible"]
     known = [bound for bound in bounds if bound is not None]
     return min(known) if known and len(known) == len(bounds) else None
+
+
+def _is_one_amount(question: FleetProblem, demand: FleetDemand) -> bool:
+    """Whatever its replicas, what they carry is one sum.
+
+    Pools with spares carry what is left of it, and prefill and decode at several places carry their shares.
+    """
+    at_one_place = {row.workload for row in place_rows(question)}
+    shared = demand.role != "serve" and question.places and demand.workload not in at_one_place
+    return demand.spares == NO_SPARES and len(demand.buckets) == 1 and not shared
 
 
 def demand_rps(demand: FleetDemand) -> Fraction:

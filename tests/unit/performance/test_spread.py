@@ -107,10 +107,10 @@ def test_distances_by_hand(changes, load, far):
 def test_disaggregated_is_a_property_and_far_only_where_it_was_not_measured():
     """The mode has a factor; an engine with disaggregated rows on the architecture has no distance."""
     factors = {"tpot": {"mode": {"disaggregated": 3.0}}, "throughput": {}, "ttft": {}}
-    apart = WAY.model_copy(update={"disaggregated": True, "models": ("other",)})
+    disaggregated = WAY.model_copy(update={"disaggregated": True, "models": ("other",)})
     changes = {
         "spread": SPREAD.model_copy(update={"factors": factors}),
-        "measured": Measured(gpus={"box": GPU}, setups=(*SETUPS, apart), source="sample"),
+        "measured": Measured(gpus={"box": GPU}, setups=(*SETUPS, disaggregated), source="sample"),
     }
     item = configuration()
     item = replace(item, calibration=item.calibration.model_copy(update=changes))

@@ -14,6 +14,7 @@ from planner.planning.answering import bound_of_hour
 from planner.planning.answering.bound_of_hour import answers_at_real_sizes, least_of
 from planner.schema.choice import Spares
 from planner.schema.fleet import FleetChoice, FleetLimits
+from planner.schema.limit_rows import DayRow
 from planner.solver.solve import solve_fleet
 from tests.unit.app.fleet.test_lone_replicas import HOUR_USD, fleet
 
@@ -92,6 +93,17 @@ def test_of_forty_fleets_most_are_proved():
 def test_pools_with_spares_or_several_lengths_are_left_to_the_planned_rates():
     spared = mixed({"small": 3, "large": 9}, 4, spares=Spares("replicas", 1))
     assert answers(spared, Fraction(2)) == []
+    # Prefill at several places carries a share at each of them; at one place it is one sum.
+    question = mixed({"small": 3, "large": 9}, 4)
+    demands = tuple(replace(demand, role="prefill") for demand in question.demands)
+    options = tuple(option.but(role="prefill") for option in question.options)
+    at_places = replace(question, demands=demands, options=options, places={"p": (), "q": ()})
+    case = SimpleNamespace(question=at_places)
+    factors = {("w", "prefill", 0): Fraction(2)}
+    assert answers_at_real_sizes(case, factors, lambda _: FleetChoice("unknown")) == []
+    row = DayRow("places:w", "places", "places", "places", 1, "places", "w")
+    case = SimpleNamespace(question=replace(at_places, limits=FleetLimits(day=(row,))))
+    assert len(answers_at_real_sizes(case, factors, lambda _: FleetChoice("unknown"))) == 2
     assert least_of([]) is None
     known = FleetChoice("optimal", lower_bound=Fraction(3))
     assert least_of([known, FleetChoice("unknown")]) is None
