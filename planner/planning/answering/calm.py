@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from planner.constraints.plan.day_usage import DayUsage
 from planner.constraints.plan.min_layout_hours import MinLayoutHours
 from planner.planning.answering.answer import Answered, FleetAnswer
 from planner.planning.answering.calm_hours import CalmHours
@@ -75,9 +76,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     optimum = better_of(optimum, replace(least, status="feasible", lower_bound=None))
     most = (optimum.value or Fraction(0)) * (1 + tolerance)
     variants = Variants(best.case, run, most)
-    calm, given_up = _simplest(
-        question, optimum, tolerance, variants, rows, partial(hours.simplest, fewer, most)
-    )
+    calm = _simplest(question, optimum, tolerance, variants, rows, partial(hours.simplest, fewer, most))
     if calm is None:
         return found, None
 
@@ -95,8 +94,8 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     simplicity = simplicity_of(question, optimum, choice, proved=proved, least=calm.least_pools)
     if not keeps and not calm.trivial:
         simplicity = nothing_simpler_carries(simplicity)
-    warnings = case.warnings
-    if given_up:
+    warnings, usage = case.warnings, DayUsage(case.question, taken.periods)
+    if any(usage.breaks(row) for row in rows):
         simplicity = short_lived_too(simplicity, _HOURS)
         warnings = (*warnings, short_lived(tolerance, _HOURS))
     case = replace(best.case, warnings=warnings)
@@ -110,8 +109,8 @@ def _simplest(
     variants: Variants,
     rows: tuple[DayRow, ...],
     known: Callable[[tuple[DayRow, ...], Timer], FleetChoice | None],
-) -> tuple[Simplest | None, bool]:
-    """The simplest plan that keeps the rows, else without them; whether they were given up.
+) -> Simplest | None:
+    """The simplest plan that keeps the rows; where none is found, one that need not.
 
     ``known`` gives a plan of few pools that keeps them.
     """
@@ -121,8 +120,8 @@ def _simplest(
         start = known(mine, Timer(_limit(run)))
         calm = simplest(question, optimum, tolerance, variants, patience_s(run), mine, clock, start)
         if calm is not None:
-            return calm, mine != rows
-    return None, bool(rows)
+            return calm
+    return None
 
 
 def _limit(run: Run) -> Limit:

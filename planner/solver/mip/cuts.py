@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 
@@ -23,3 +24,8 @@ class Cut:
     """By bucket (``price``, ``alone``) or by option (``count``)."""
     period: int = -1
     least: int = 0
+
+    @cached_property
+    def weights_f(self) -> tuple[float, ...]:
+        """The weights as programs have them: each row is written into many."""
+        return tuple(map(float, self.weights))

@@ -246,39 +246,35 @@ class PoolWriter:
         }
 
     def _cuts(self, served: Mapping[int, Served]) -> None:
-        _pool, needs = self.pool, self.pool.demand.demand_rps[self.period]
+        needs = self.pool.demand.demand_rps[self.period]
+        # Of buckets that are hours only one has demand.
+        live = [b for b, need in enumerate(needs) if need]
+        counts = [(c, o, a) for o, terms in self.of_option.items() for c, a in terms]
         for cut in self.cuts:
             if cut.kind == "count":
                 if cut.period == self.period:
-                    terms = [
-                        (c, float(cut.weights[o]) * a) for o, ts in self.of_option.items() for c, a in ts
-                    ]
-                    self.model.row(terms, lower=cut.least)
+                    self.model.row([(c, cut.weights_f[o] * a) for c, o, a in counts], lower=cut.least)
                 continue
-            portions = [price * need for price, need in zip(cut.weights, needs, strict=True)]
-            total = sum(portions, Fraction(0))
+            portions = {b: cut.weights[b] * needs[b] for b in live if cut.weights[b]}
+            total = sum(portions.values(), Fraction(0))
             if total > 0:
-                self._price_cut(cut, [float(p / total) for p in portions], total, served)
+                self._price_cut(cut, {b: float(p / total) for b, p in portions.items()}, total, served)
 
     def _price_cut(
-        self, cut: Cut, portions: list[float], total: Fraction, served: Mapping[int, Served]
+        self, cut: Cut, portions: Mapping[int, float], total: Fraction, served: Mapping[int, Served]
     ) -> None:
         """Scaled so that the demand is 1."""
-        needs = self.pool.demand.demand_rps[self.period]
+        needs, rates = self.pool.demand.demand_rps[self.period], self.pool.rates
+        live = [b for b, need in enumerate(needs) if need > 0]
         weights = {
-            option: float(
-                max(p * r for p, r, need in zip(cut.weights, self.pool.rates[option], needs, strict=True)
-                    if need > 0)
-                / total
-            )
+            option: float(max(cut.weights[b] * rates[option][b] for b in live) / total)
             for option in self.of_option
-        }  # fmt: skip
+        }
         terms = [(c, weights[o] * a) for o, ts in self.of_option.items() for c, a in ts]
         right = 0.0
-        for b, portion in enumerate(portions):
-            if portion:
-                terms += [(c, -portion * a) for c, a in served[b].terms]
-                right += portion * served[b].constant
+        for b, portion in portions.items():
+            terms += [(c, -portion * a) for c, a in served[b].terms]
+            right += portion * served[b].constant
         if cut.kind == "price":
             self.model.row([*terms, *self._loss(weights)], lower=right)
         lost = self.pool.spares_of("replicas", "servers")

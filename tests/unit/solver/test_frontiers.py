@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -104,6 +105,45 @@ def test_what_a_number_of_gpus_costs():
     assert cost[:9].tolist() == [0, 2, 2, 4, 4, 14, 14, 24, 24]
     assert cost[9] > 1e9
     assert taken[1].tolist() == [0, 0, 0, 0, 0, 2, 2, 4, 4, 4]
+
+
+@pytest.mark.parametrize("shared", [1, 2])
+@pytest.mark.parametrize("seed", range(8))
+def test_lines_with_a_share_of_their_type(shared, seed):
+    """As all purchases say, looked at one by one; several lines with a share never cost more than that."""
+    rng = np.random.default_rng(seed)
+    share = Fraction(int(rng.integers(1, 4)), 4) / shared
+    lines = [
+        Line(f"l{n}", "g", "g", "spot", Fraction(int(rng.integers(1, 9))), max_gpus=int(rng.integers(2, 7)),
+             max_share=share if n < shared else None)
+        for n in range(shared + 2)
+    ]  # fmt: skip
+    least = np.full(9, np.inf)
+    for bought in itertools.product(*(range(line.max_gpus + 1) for line in lines)):
+        if any(
+            line.max_share and n > line.max_share * sum(bought) for line, n in zip(lines, bought, strict=True)
+        ):
+            continue
+        usd = sum(float(line.usd_per_gpu_h) * n for line, n in zip(lines, bought, strict=True))
+        least[: sum(bought) + 1] = np.minimum(least[: sum(bought) + 1], usd)
+    cost, _ = least_cost(offers_of(problem(lines), {("g", SITE)}), 1, 8)
+    assert (cost <= np.minimum(least, 1e12)).all()
+    if shared == 1:
+        assert (cost == np.where(np.isinf(least), cost, least)).all()
+        assert ((cost >= 1e12) == np.isinf(least)).all()
+
+
+def test_a_share_counts_what_is_bought_elsewhere_too():
+    """Of the first site's GPUs all may be spot where the second one has as many of them."""
+    here, there = Line("a", "g", "g", "spot", Fraction(1)).site, replace(SITE, zone="z")
+    lines = [
+        Line("spot", "g", "g", "spot", Fraction(1), site=here, max_share=Fraction(1, 2)),
+        Line("dear", "g", "g", "on_demand", Fraction(3), site=there),
+    ]
+    cost, _ = least_cost(offers_of(problem(lines), {("g", here)}), 1, 4)
+    assert cost.tolist() == [0, 1, 2, 3, 4]
+    both, _ = least_cost(offers_of(problem(lines), {("g", here), ("g", there)}), 1, 4)
+    assert both.tolist() == [0, 3, 4, 7, 8]
 
 
 @pytest.mark.parametrize(("used", "reserved"), [([4, 4, 4, 0], 4), ([4, 0, 0, 0], 0), ([4, 2, 2, 2], 2)])

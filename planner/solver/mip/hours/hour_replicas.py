@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,7 +11,7 @@ import numpy as np
 from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.lives import write_lives
-from planner.solver.mip.hours.offers import BEYOND, Offer
+from planner.solver.mip.hours.offers import BEYOND, Offer, most_shared, share_of
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
 from planner.solver.mip.mip import INF, Floats, Model, solve
@@ -64,6 +63,7 @@ class HourReplicas:
             self._at_stand[stand].append(offer)
         for mine in self._at_stand:
             mine.sort(key=lambda offer: offer.usd_per_h)
+        self._share = [float(share_of(mine)) for mine in offers]
         options = {option.id: option for option in tied.options}
         self._start_usd = {
             (work, pool, place): float(tied.start_usd(options[mine.options[at.option].id], at.site))
@@ -183,27 +183,37 @@ class HourReplicas:
                 model.cost[column] *= _NEW
 
     def _pay(self, model: Model, period: int, blocks: Sequence[Block], others: Sequence[BlockPlan]) -> None:
-        """What is left of the lines beside the others, the cheapest first."""
+        """What is bought of the lines, for the others too; their cost alone is taken off again."""
         taken = self._at_stands(others)
+        shares: dict[int, Terms] = defaultdict(list)
         for stand, offers in enumerate(self._at_stand):
-            gone, steps = float(taken[stand]), list[tuple[int, float]]()
-            for offer in offers:
-                most = max(offer.most - gone, 0.0)
-                gone = max(gone - offer.most, 0.0)
-                steps.append((model.column(0, most, cost=offer.usd_per_h), -1.0))
-            at = self._prepared.stand_at(period, stand)
+            at, kind = self._prepared.stand_at(period, stand), self.fronts.kind_at[stand]
             terms = [term for block in blocks for term in block.uses.get(at, [])]
-            if terms:
-                model.row([*terms, *steps], upper=0.0)
+            steps = [(model.column(0, offer.most, cost=offer.usd_per_h), -1.0) for offer in offers]
+            model.row([*terms, *steps], upper=-min(float(taken[stand]), float(self.sold[stand])))
+            part = self._share[kind]
+            shares[kind] += [
+                (column, -part if offer.share is None else 1.0 - part)
+                for (column, _), offer in zip(steps, offers, strict=True)
+            ]
+        for kind, terms in shares.items():
+            if self._share[kind] < 1.0:
+                model.row(terms, upper=0.0)
+        model.column(1, 1, cost=-min(self.paid_usd(others), BEYOND))
 
     def paid_usd(self, plans: Sequence[BlockPlan]) -> float:
         """What is paid in an hour of these workloads."""
-        paid = 0.0
-        for gpus, offers in zip(self._at_stands(plans), self._at_stand, strict=True):
-            left = math.ceil(gpus - _ROUNDING)
+        paid, taken = 0.0, np.ceil(self._at_stands(plans) - _ROUNDING)
+        used = np.bincount(self.fronts.kind_at, taken, len(self._offers))
+        shared = [float(most_shared(mine, gpus)) for mine, gpus in zip(self._offers, used, strict=True)]
+        for kind, gpus, offers in zip(self.fronts.kind_at, taken, self._at_stand, strict=True):
+            left = float(gpus)
             for offer in offers:
-                paid += min(left, offer.most) * offer.usd_per_h
-                left = max(left - offer.most, 0.0)
+                part = min(left, offer.most)
+                if offer.share is not None:
+                    part = min(part, shared[kind])
+                    shared[kind] -= part
+                paid, left = paid + part * offer.usd_per_h, left - part
             paid += left * BEYOND if left else 0.0
         return paid
 

