@@ -13,11 +13,13 @@ where a linear relaxation takes parts of a replica.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.offers import least_cost, offers_of
 from planner.solver.mip.hours.points import Points, Sums
 from planner.solver.mip.hours.pool_frontier import Kind
@@ -35,8 +37,13 @@ _STEPS, _PATIENCE = 150, 25
 class Frontiers:
     """Of one fleet.
 
+    Kinds are GPU types at their places, for replicas at different places do not work together. Types alone
+    are counted where that would be too many kinds, or where lines of several places share a limit: points
+    lie lower then where prefill and decode have no place in common.
+
     Attributes:
         kinds: of GPUs, in the order in which points count them.
+        placed_at: [stand], its type and place.
         kind_at: [stand], the number of its kind.
         offers: [kind], what can be bought of it.
         units: parts in which a GPU is counted.
@@ -48,7 +55,10 @@ class Frontiers:
         places = prepared.problem.places
         self._place_of = {site: place for place, sites in places.items() for site in sites}
         self.prepared, self.units = prepared, _units(prepared)
-        of = [(prepared.hosts[host].gpu, self._place_of.get(site, "")) for host, site in prepared.stands]
+        self.placed_at = of = self._kinds()
+        if len(set(of)) > _MOST_KINDS or _share_at_places(prepared.problem, set(of)):
+            self._place_of = {}
+            of = self._kinds()
         self.kinds: tuple[Kind, ...] = tuple(sorted(set(of)))
         self.kind_at = [self.kinds.index(kind) for kind in of]
         self.offers = [
@@ -64,6 +74,11 @@ class Frontiers:
             for number, work in enumerate(prepared.works)
             if not work.apis and work.deferrable is None
         }
+
+    def _kinds(self) -> list[Kind]:
+        """[stand]: its kind."""
+        prepared = self.prepared
+        return [(prepared.hosts[host].gpu, self._place_of.get(site, "")) for host, site in prepared.stands]
 
     def of_work(self, work: Work, **how: int) -> WorkFrontier:
         """Of a workload of the fleet, perhaps with fewer places; ``how``: as `WorkFrontier` takes it."""
@@ -93,6 +108,12 @@ def frontiers_of(prepared: Prepared) -> Frontiers | None:
         return None
     fronts = Frontiers(prepared)
     return None if len(fronts.kinds) > _MOST_KINDS or fronts.units > _MOST_PARTS else fronts
+
+
+def _share_at_places(problem: FleetProblem, kinds: set[Kind]) -> bool:
+    """A line may be only a part of its type, which is sold at several places."""
+    at = Counter(gpu for gpu, _ in kinds)
+    return any(line.max_share is not None and at[line.gpu] > 1 for line in problem.lines)
 
 
 def _units(prepared: Prepared) -> int:

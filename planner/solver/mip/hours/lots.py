@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from planner.solver.mip.hours.hour_replicas import HourReplicas
+from planner.solver.mip.hours.pool_frontier import Kind
 from planner.solver.mip.mip import INF
 from planner.solver.mip.plan import BlockPlan, Key
 from planner.solver.mip.prepared import Prepared
 
 _ROUNDING = 1e-9
 
-Alike = tuple[int, int, int, int]
-"""Numbers of a workload, of its pool, of an option of that and of a kind of GPU."""
+Alike = tuple[int, int, int, Kind]
+"""Numbers of a workload, of its pool and of an option of that, and the type and place of its GPUs."""
 Hour = Mapping[int, BlockPlan]
 """By workload, one hour of it."""
 
@@ -46,22 +47,22 @@ def spread(
 
 
 def _alike(hour: Hour, prepared: Prepared, replicas: HourReplicas) -> Counter[Alike]:
-    """Replicas of the same option on GPUs of one kind."""
+    """Replicas of the same option on GPUs of one type at one place."""
     found: Counter[Alike] = Counter()
     for work, plan in hour.items():
         for (_, pool, at), count in plan.counts.items():
             place = prepared.works[work].pools[pool].places[at]
-            found[work, pool, place.option, replicas.fronts.kind_at[place.stand]] += count
+            found[work, pool, place.option, replicas.fronts.placed_at[place.stand]] += count
     return found
 
 
 def _lines(alike: Alike, prepared: Prepared, replicas: HourReplicas) -> list[tuple[int, int, float]]:
-    """Places of an option on GPUs of one kind, the cheapest first: number, stand and GPUs of a replica."""
+    """Places of an option on such GPUs, the cheapest first: number, stand and GPUs of a replica."""
     work, pool, option, kind = alike
     found = [
         (float(replicas.usd[place.stand]), at, place.stand, float(place.room_gpus))
         for at, place in enumerate(prepared.works[work].pools[pool].places)
-        if place.option == option and replicas.fronts.kind_at[place.stand] == kind
+        if place.option == option and replicas.fronts.placed_at[place.stand] == kind
     ]
     return [(at, stand, gpus) for _, at, stand, gpus in sorted(found)]
 
