@@ -130,7 +130,9 @@ class HourPlans:
         """A workload in an hour with so many GPUs of every kind, or few more."""
         key = (work, self._fronts.works[work].demand(period), tuple(part.tolist()))
         if key not in self._known:
-            found = self._replicas.within(work, period, part)
+            found = self._replicas.within(work, period, part, allowed=self._replicas.fitting(work, part))
+            if found is None or (self._replicas.taken(found) > part).any():
+                found = self._replicas.within(work, period, part)
             self._known[key] = None if found is None else at_places(found)
         mine = self._known[key]
         if mine is None:

@@ -249,6 +249,16 @@ class HourReplicas:
             self._start_usd[work, *at] * max(count - before.get(at, 0), 0) for at, count in now.items()
         )
 
+    def fitting(self, work: int, part: Points) -> frozenset[At]:
+        """Where a replica of a workload takes no more than these GPUs: few of all that there are."""
+        kind_at, units = self.fronts.kind_at, self.fronts.units
+        return frozenset(
+            (number, index)
+            for number, pool in enumerate(self._prepared.works[work].pools)
+            for index, place in enumerate(pool.places)
+            if place.room_gpus * units <= part[kind_at[place.stand]]
+        )
+
     def taken(self, plan: BlockPlan) -> Points:
         """[kind]: units of what a plan of one hour takes."""
         found = np.zeros(len(self.fronts.kinds), dtype=np.int64)
