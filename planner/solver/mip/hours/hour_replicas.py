@@ -17,12 +17,13 @@ from planner.solver.mip.limits import Terms
 from planner.solver.mip.mip import INF, Floats, Model, solve
 from planner.solver.mip.plan import BlockPlan, read_block
 from planner.solver.mip.pool_rows import Block
+from planner.solver.mip.repair import repaired
 from planner.solver.mip.state import State
 from planner.solver.work import Limit
 
 _ROUNDS = 4
 """Solutions in a row that break a row of replica spares."""
-_WORK, _DAY_WORK, _GAP = Limit(1.0), Limit(2.0), 0.01
+_WORK, _DAY_WORK, _GAP = Limit(1.0), Limit(0.7), 0.01
 """For one program of an hour, and of a day."""
 _TIE, _NEW = 1e-3, 1.1
 """What a GPU within the point counts of its price, and how much more one of a layout that is not in use."""
@@ -142,7 +143,11 @@ class HourReplicas:
         return {work: found[n * count : (n + 1) * count] for n, work in enumerate(allowed)}
 
     def _solved(self, write: Callable[[Model], list[Block]], limit: Limit) -> list[BlockPlan] | None:
-        """Plans of the blocks that are written; rows of spares that they break are added."""
+        """Plans of the blocks that are written; rows of spares that they break are added.
+
+        What they lack at last they get as more replicas of what they have.
+        """
+        plans: list[BlockPlan] = []
         for _ in range(_ROUNDS):
             model = Model()
             blocks = write(model)
@@ -157,8 +162,9 @@ class HourReplicas:
             if fine:
                 return plans
             if not cuts:
-                return None
-        return None
+                break
+        mended = repaired(self._prepared, plans)
+        return mended if mended is not None and _same_places(plans, mended) else None
 
     def _count(
         self, model: Model, period: int, part: Points, block: Block, others: Sequence[BlockPlan]
@@ -277,6 +283,15 @@ class HourReplicas:
                 place = pools[pool].places[index]
                 found[place.stand] += float(place.room_gpus) * count
         return found
+
+
+def _same_places(plans: Sequence[BlockPlan], others: Sequence[BlockPlan]) -> bool:
+    """Layouts live as long in the one as in the other."""
+    return all(
+        {key for key, count in one.counts.items() if count}
+        == {key for key, count in other.counts.items() if count}
+        for one, other in zip(plans, others, strict=True)
+    )
 
 
 def at_places(plan: BlockPlan) -> dict[At, int]:
