@@ -56,6 +56,22 @@ def _needing(*hours):
     return FleetDemand("chat", "serve", tuple((F(need),) for need in hours))
 
 
+def test_what_a_day_costs_knows_what_part_of_its_type_spot_may_be():
+    """Of 2, 6, 6, 2, 6, 2 GPUs half may be spot: 12 at 1 USD and 12 at 3 USD."""
+    lines = (
+        Line("spot", "g", "g", "spot", F(1), max_share=F(1, 2)),
+        Line("dear", "g", "g", "on_demand", F(3)),
+    )
+    option = Option("one", "chat", "serve", "g", "g", 1, (F(1),))
+    question = FleetProblem(len(HOURS), (option,), (Host("g", "g"),), lines, (_needing(2, 6, 6, 2, 6, 2),))
+    best = solve_fleet(question)
+    assert best.value == 48
+    days = FewerPools(question, best, (), 0)
+    assert days._usd() == pytest.approx(48.0)
+    again = days._anew([0], 0)
+    assert again.usd == pytest.approx(0.0)
+
+
 def test_no_work_changes_nothing():
     best, found = fewer(day(), 100, work_s=0.0)
     assert found.value == best.value

@@ -13,6 +13,7 @@ from planner.schema.choice import Coupling, Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, PeriodChoice
 from planner.solver.hours_alone import hour_of
 from planner.solver.mip.hours import points as points_module
+from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.offers import least_cost, offers_of, with_reserved
 from planner.solver.mip.hours.pair_sets import fitting_sets
 from planner.solver.mip.hours.points import merged, pruned, together
@@ -155,6 +156,33 @@ def test_as_many_are_reserved_as_pay(used, reserved):
     found = with_reserved(offers_of(problem(lines), {("g", SITE)}), 1, np.array(used))
     assert sum(offer.most for offer in found if offer.line.id == "kept") == reserved
     assert all(offer.usd_per_h == 0 for offer in found if offer.line.id == "kept")
+
+
+@pytest.mark.parametrize(
+    ("types", "share", "kinds"),
+    [(2, None, 4), (3, None, 3), (2, Fraction(1, 2), 2)],
+    ids=["by place", "too many kinds", "a share over places"],
+)
+def test_types_of_gpus_are_counted_at_their_places_where_these_are_few(types, share, kinds):
+    sites = replace(SITE, provider="own"), replace(SITE, provider="cloud")
+    gpus = [f"g{number}" for number in range(types)]
+    question = FleetProblem(
+        2,
+        tuple(Option(gpu, "w", "serve", gpu, gpu, 1, (Fraction(1),)) for gpu in gpus),
+        tuple(Host(gpu, gpu) for gpu in gpus),
+        tuple(
+            Line(
+                f"{gpu}/{at}", gpu, gpu, "spot", Fraction(1 + at), site=site, max_share=share if at else None
+            )
+            for gpu in gpus
+            for at, site in enumerate(sites)
+        ),
+        (FleetDemand("w", "serve", ((Fraction(2),), (Fraction(3),))),),
+        places={site.provider: (site,) for site in sites},
+    )
+    fronts = Frontiers(prepare(question))
+    assert (len(fronts.kinds), len(set(fronts.placed_at))) == (kinds, 2 * types)
+    assert fronts.prove(float("inf"))[0] == pytest.approx(5.0)
 
 
 def test_a_workload_takes_the_fewest_gpus():
