@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from fractions import Fraction
 
-from planner.errors import SearchInterrupted
+from planner.errors import SearchInterrupted, StoppedError
 from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayRow
 from planner.solver.at_places import Solve, only_at, place_rows, places, places_reached, without
@@ -36,6 +36,7 @@ def solve_at_one_place(
 
     Raises:
         SearchInterrupted: the user ended the search; with the best choice so far, if there is one.
+        StoppedError: the time was over before there was any.
     """
     rows = tuple(row for row in rows if len(places_reached(problem, row)) > 1)
     if not rows:
@@ -45,6 +46,10 @@ def solve_at_one_place(
         return search.run()
     except SearchInterrupted:
         raise SearchInterrupted(search.best if search.best.value is not None else None) from None
+    except StoppedError:
+        if search.best.value is None:
+            raise
+        return search.told(None, search.low)
 
 
 class _Hour(PlaceSearch):

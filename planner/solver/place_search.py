@@ -44,6 +44,17 @@ class PlaceSearch:
         if choice.status in ("feasible", "unknown"):
             self.open_bounds.append(max(low, choice.lower_bound or low))
 
+    @property
+    def low(self) -> Fraction:
+        """No plan costs less than its dearest workload alone, of those bounded at all of their places."""
+        bounds = [
+            [self.least[row.workload, name] for name in places(row) if (row.workload, name) in self.least]
+            for row in self.rows
+        ]
+        return (
+            max((min(mine) for mine in bounds if mine), default=Fraction(0)) if all(bounds) else Fraction(0)
+        )
+
     def keep(self, choice: FleetChoice) -> None:
         """The best plan so far."""
         if choice.value is not None and (self.best.value is None or choice.value < self.best.value):

@@ -10,6 +10,8 @@ from more import seeds
 
 from planner.constraints.fleet_check import broken
 from planner.constraints.plan.places import Places, counted
+from planner.errors import StoppedError
+from planner.solver.day_places import DayPlaces
 from planner.solver.solve import solve_fleet
 
 NEAR = 1e-5
@@ -84,3 +86,40 @@ def test_a_day_at_one_place_equals_a_program_written_a_second_time(seed, alone):
         )
         least = Direct(replace(problem, demands=demands)).value()
         assert least is None or float(bound) <= least * (1 + NEAR) + NEAR
+
+
+def test_a_time_limit_amid_the_places_gives_the_plan_so_far(monkeypatch):
+    """The alarm strikes while places are compared: not a plan less, and no bound above the best one."""
+
+    def struck(self):
+        raise StoppedError("the time is over")
+
+    ended = 0
+    for seed in range(61_000, 61_120):
+        problem = day_in_one_place(seed, alone=False)
+        best = solve_fleet(problem, time_limit_s=60)
+        with monkeypatch.context() as patch:
+            patch.setattr(DayPlaces, "_ended", struck)
+            try:
+                choice = solve_fleet(problem, time_limit_s=60)
+            except StoppedError:
+                continue
+        assert broken(problem, choice) == []
+        if choice.status == "feasible":
+            ended += 1
+            assert choice.lower_bound <= best.value <= choice.value
+    assert ended
+
+
+def test_a_time_limit_before_any_plan_is_said(monkeypatch):
+    def struck(self):
+        raise StoppedError("the time is over")
+
+    monkeypatch.setattr(DayPlaces, "_alone", struck)
+    ended = 0
+    for seed in range(61_000, 61_060):
+        try:
+            solve_fleet(day_in_one_place(seed, alone=False), time_limit_s=60)
+        except StoppedError:
+            ended += 1
+    assert ended
