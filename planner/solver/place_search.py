@@ -46,14 +46,11 @@ class PlaceSearch:
 
     @property
     def low(self) -> Fraction:
-        """No plan costs less than its dearest workload alone, of those bounded at all of their places."""
-        bounds = [
-            [self.least[row.workload, name] for name in places(row) if (row.workload, name) in self.least]
-            for row in self.rows
-        ]
-        return (
-            max((min(mine) for mine in bounds if mine), default=Fraction(0)) if all(bounds) else Fraction(0)
-        )
+        """No plan costs less than its dearest workload; before the first plan all places are bounded."""
+        cheapest: dict[str, Fraction] = {}
+        for (workload, _), bound in self.least.items():
+            cheapest[workload] = min(bound, cheapest.get(workload, bound))
+        return max(cheapest.values(), default=Fraction(0))
 
     def keep(self, choice: FleetChoice) -> None:
         """The best plan so far."""
