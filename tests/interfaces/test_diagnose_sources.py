@@ -162,7 +162,7 @@ def test_a_server_that_fails_later_is_reported_and_asked_again(capsys):
         assert run([*words, "--samples", "3", "--json"]) == 0
     told = capsys.readouterr()
     assert len(told.out.splitlines()) == 2
-    assert "500" in told.err
+    assert "HTTP status 500" in told.err
 
 
 def test_ctrl_c_ends_the_loop_cleanly(capsys, monkeypatch):

@@ -52,7 +52,7 @@ def test_a_server_that_fails_is_told_once_and_when_it_is_back(capsys):
     code, told = watched(capsys, [CALM, None, None, CALM], "--json")
     assert code == 0
     assert len(told.out.splitlines()) == 1
-    assert told.err.count("503") == 1
+    assert told.err.count("found HTTP status 503") == 1
     assert told.err.count("answers again") == 1
 
 
