@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from planner.solver.mip.columns import Columns
@@ -14,15 +15,33 @@ _TRIED = 1
 """Periods tried for each block, those with the nearest demand first: each costs some milliseconds."""
 
 
-def borrow(prepared: Prepared, columns: Columns, prices: Floats) -> None:
-    """Give every block without a plan the cheapest one that fits it, replicas added where they must be."""
+def borrowed(prepared: Prepared, columns: Columns, prices: Floats) -> list[BlockPlan] | None:
+    """A plan for every block, at once: some replicas may be more than it takes. None where one has none."""
+    known = Columns(prepared)
+    for plan in itertools.chain(*columns.plans):
+        known.add(plan)
+    borrow(prepared, known, prices, trim=False)
+    if not all(known.plans):
+        return None
+    return [known.cheapest(number, prices) for number in range(len(known.plans))]
+
+
+def borrow(prepared: Prepared, columns: Columns, prices: Floats, *, trim: bool = True) -> None:
+    """Give every block without a plan the cheapest one that fits it, replicas added where they must be.
+
+    Args:
+        prepared: the problem.
+        columns: some plans of every workload.
+        prices: per resource.
+        trim: leave out again what nobody needs any more; it takes half of the time.
+    """
     for number, (_, periods) in enumerate(prepared.blocks):
         if columns.plans[number] or len(periods) > 1:
             continue
         found = [
             mended
             for other in _nearest(prepared, columns, number)
-            for mended in _moved(prepared, columns.plans[other][0], number, prices)
+            for mended in _moved(prepared, columns.plans[other][0], number, prices, trim=trim)
         ]
         if found:
             columns.add(min(found, key=lambda plan: _usd(prepared, plan, prices)))
@@ -41,11 +60,14 @@ def _nearest(prepared: Prepared, columns: Columns, number: int) -> list[int]:
     return sorted(mine, key=lambda other: (distance(other), other))[:_TRIED]
 
 
-def _moved(prepared: Prepared, plan: BlockPlan, number: int, prices: Floats) -> list[BlockPlan]:
+def _moved(
+    prepared: Prepared, plan: BlockPlan, number: int, prices: Floats, *, trim: bool
+) -> list[BlockPlan]:
     period = prepared.blocks[number][1][0]
     counts = {(period, pool, place): count for (_, pool, place), count in plan.counts.items()}
     takers = {(period, bucket, api): part for (_, bucket, api), part in plan.takers.items()}
-    return repaired(prepared, [replace(plan, number=number, counts=counts, takers=takers)], prices) or []
+    moved = replace(plan, number=number, counts=counts, takers=takers)
+    return repaired(prepared, [moved], prices, trim=trim) or []
 
 
 def _usd(prepared: Prepared, plan: BlockPlan, prices: Floats) -> float:

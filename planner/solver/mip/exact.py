@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from planner.constraints.shares import Split
 from planner.schema.choice import LossShares, ServingMode, Share
@@ -34,14 +35,19 @@ class Short:
 
     period: int
     pool: int
-    cut: Cut | None
-    """A row that says so, where one is known."""
+    found: Callable[[], Cut | None] | None = None
+    """Makes a row that says so, where one is known."""
     prices: tuple[Fraction, ...] = ()
     """Of the buckets: at these the replicas that are left are worth less than the demand …"""
     lacks: float = 0.0
     """… by this part of it."""
     worth: tuple[float, ...] = ()
     """Of one replica by option, as a part of the demand; empty: as the prices tell."""
+
+    @property
+    def cut(self) -> Cut | None:
+        """That row: most who ask what is short have no use for it."""
+        return None if self.found is None else self.found()
 
 
 @dataclass(frozen=True)
@@ -176,7 +182,7 @@ def _shortest(work: Work, plan: BlockPlan, outside: Mapping[int, Outside], *, wo
     found = _carry(work, plan, period, outside[period], level, evidence=False, worst=worst)
     if isinstance(found, Short):
         return found
-    return Short(period, _in_use(work, plan, period)[0][0], None)
+    return Short(period, _in_use(work, plan, period)[0][0])
 
 
 def _period(
@@ -226,8 +232,8 @@ def _carry(
             prices = bucket_prices(pool, pooled, least.prices)
             fixed = len(work.modes) == 1 and not work.apis
             held = dict(zip(used, counts, strict=True))
-            cut = cut_for(pool, period, prices, held, fixed)
-            return Short(period, number, cut, prices, 1 - float(least.factor))
+            found = partial(cut_for, pool, period, prices, held, fixed)
+            return Short(period, number, found, prices, 1 - float(least.factor))
         if evidence:
             # Without spares the only loss is none.
             whole = done if not pool.spares or not counts else split(pooled, counts)

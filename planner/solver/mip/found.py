@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from planner.solver.covers import Pooled
+from planner.solver.cp.integers import common_integers
 from planner.solver.mip.cuts import Cut
 from planner.solver.mip.pools import Pool
 
@@ -36,13 +37,16 @@ def cut_for(
         return Cut("price", pool.demand.pool, weights)
     if pool.spares or pool.demand.deferrable is not None or not fixed:
         return None
-    weights = tuple(max(p * r for p, r in zip(prices, rates, strict=True)) for rates in pool.rates)
-    needed = sum((p * need for p, need in zip(prices, needs, strict=True)), _ZERO)
-    common = Fraction(math.gcd(*(w.numerator for w in weights)), math.lcm(*(w.denominator for w in weights)))
-    whole = [common] if common and max(weights) / common <= _MOST_WEIGHT else []
-    for unit in [*whole, *sorted({weight for weight in weights if weight > 0}, reverse=True)]:
-        up = tuple(Fraction(-(-weight // unit)) for weight in weights)
+    rates, demand = pool.integers
+    priced, _ = common_integers(prices)
+    # In one unit, whatever it is: only quotients count.
+    worth = [max(p * r for p, r in zip(priced, mine, strict=True)) for mine in rates]
+    needed = sum(p * need for p, need in zip(priced, demand[period], strict=True))
+    common = math.gcd(*worth)
+    whole = [common] if common and max(worth) <= _MOST_WEIGHT * common else []
+    for unit in [*whole, *sorted({one for one in worth if one > 0}, reverse=True)]:
+        up = [-(-one // unit) for one in worth]
         least = -(-needed // unit)
         if sum(up[o] * n for o, n in held.items()) < least:
-            return Cut("count", pool.demand.pool, up, period, int(least))
+            return Cut("count", pool.demand.pool, tuple(map(Fraction, up)), period, least)
     return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from planner.schema.reasons import Goal
-from planner.solver.mip.borrow import borrow
+from planner.solver.mip.borrow import borrow, borrowed
 from planner.solver.mip.columns import Columns, Pricer
 from planner.solver.mip.crew import Crew
 from planner.solver.mip.finish import buy, used_by
@@ -27,6 +27,8 @@ SMOOTH = 0.5
 """Part of the best prices so far in the next ones: prices of the master alone swing."""
 SAMPLE = 6
 """So many periods, spread over the day, give the first prices of many: the relaxation of all takes long."""
+FIRST_PERIODS = 4
+"""So many, spread over the day, are priced before the first plan of many."""
 COARSE, FINE = 0.01, 0.002
 """Gaps of pricing in the first round and later."""
 PRICE_S = 1.5
@@ -106,8 +108,7 @@ class _Large:
         self.penalties = np.zeros(state.prepared.resources)
         self.spared = any(self._spared(number) for number in range(len(self.prepared.blocks)))
         self.search: Search | None = None
-        self.rounds = 0
-        self.round_s = 0.0
+        self.rounds, self.round_s = 0, 0.0
 
     def solve(self) -> str:
         sample = self._sample()
@@ -161,12 +162,15 @@ class _Large:
                 return True
         return False
 
+    @property
+    def _many(self) -> bool:
+        """Periods are so many that some of them tell enough of the others."""
+        return self.prepared.periods >= 2 * SAMPLE and not all(w.whole_day for w in self.prepared.works)
+
     def _sample(self) -> tuple[int, ...]:
         """Periods of which a linear relaxation gives the first prices; none: all."""
         periods = self.prepared.periods
-        if periods < 2 * SAMPLE or all(work.whole_day for work in self.prepared.works):
-            return ()
-        return tuple(range(0, periods, -(-periods // SAMPLE)))
+        return tuple(range(0, periods, -(-periods // SAMPLE))) if self._many else ()
 
     def _one(self, piece: Piece) -> Any:
         return next(result for _, result in self.crew.each(iter([piece])))
@@ -187,12 +191,30 @@ class _Large:
 
     def round(self, prices: Floats, until: float = INF) -> str:
         """Price every block once; ``infeasible`` where one block alone has no plan."""
-        gap = COARSE if self.rounds == 0 else FINE
         self.rounds += 1
         begun = self.run.seconds
+        order = self._order()
+        first = FIRST_PERIODS * len(self.prepared.works) if self._many and self.run.blocks is None else 0
+        if self._priced(order[:first], prices, until):
+            return "infeasible"
+        if first:
+            self._first_plan(prices)
+        if self._priced(order[first:], prices, until):
+            return "infeasible"
+        self.round_s = self.run.seconds - begun
+        least = [self.pricer.known(number, prices) for number in range(len(self.prepared.blocks))]
+        bound = self.pricer.bound(prices, least)
+        self.run.prove(bound)
+        if bound > self.price_bound or not self.least:
+            self.price_bound, self.prices, self.least = bound, prices, least
+        return ""
+
+    def _priced(self, numbers: Sequence[int], prices: Floats, until: float) -> bool:
+        """Price these blocks; whether one of them alone has no plan."""
+        gap = COARSE if self.rounds == 1 else FINE
 
         def pieces() -> Iterator[Piece]:
-            for number in self._order():
+            for number in numbers:
                 # Cut short, the rest is relaxed: a bound all the same.
                 late = self.run.seconds > until
                 if self.run.left_s <= 0:
@@ -208,17 +230,18 @@ class _Large:
             self.crew.learn(priced.cuts)
             self.state.learn(priced.cuts)
             if priced.bound == INF:
-                return "infeasible"
+                return True
             self.pricer.learn(priced.number, prices, priced.bound)
             if priced.plan is not None:
                 self.columns.add(priced.plan)
-        self.round_s = self.run.seconds - begun
-        least = [self.pricer.known(number, prices) for number in range(len(self.prepared.blocks))]
-        bound = self.pricer.bound(prices, least)
-        self.run.prove(bound)
-        if bound > self.price_bound or not self.least:
-            self.price_bound, self.prices, self.least = bound, prices, least
-        return ""
+        return False
+
+    def _first_plan(self, prices: Floats) -> None:
+        """A plan of the whole day from the periods that are priced."""
+        plans = borrowed(self.prepared, self.columns, prices)
+        bought = None if plans is None else buy(self.prepared, used_by(self.prepared, plans))
+        if plans and bought:
+            self.run.propose(plans, bought.value, bought.units)
 
     def _part(self, number: int) -> float:
         """Of `PRICE_S`: what pricing one block may take in this round."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.schema.choice import Coupling, Option, ServingMode
 from planner.schema.fleet import Api, Deferrable, FleetDemand, Site
+from planner.solver.cp.integers import common_integers
 from planner.solver.mip.mip import Floats
 
 
@@ -45,6 +46,15 @@ class Pool:
         """The same in floats."""
         buckets = len(self.demand.buckets)
         return np.array([[float(r) for r in row] for row in self.rates]).reshape(len(self.options), buckets)
+
+    @cached_property
+    def integers(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Rates [option][bucket] and demand [period][bucket] as whole numbers of one unit."""
+        demand = self.demand.demand_rps
+        numbers, _ = common_integers([number for row in (*self.rates, *demand) for number in row])
+        size = len(self.demand.buckets)
+        rows = [numbers[at * size : (at + 1) * size] for at in range(len(self.rates) + len(demand))]
+        return rows[: len(self.rates)], rows[len(self.rates) :]
 
     @cached_property
     def demand_f(self) -> Floats:

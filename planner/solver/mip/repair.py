@@ -17,7 +17,7 @@ _MOST = 40
 
 
 def repaired(
-    prepared: Prepared, plans: Sequence[BlockPlan], prices: Floats | None = None
+    prepared: Prepared, plans: Sequence[BlockPlan], prices: Floats | None = None, *, trim: bool = True
 ) -> list[BlockPlan] | None:
     """The plans with replicas added until they do; None where that does not help.
 
@@ -25,22 +25,23 @@ def repaired(
         prepared: the problem.
         plans: some may be short.
         prices: per resource, by which the cheapest replicas are added; without them the smallest ones.
+        trim: leave out again what nobody needs any more.
     """
     found = []
     for plan in plans:
-        mended = _mended(prepared, plan, prices)
+        mended = _mended(prepared, plan, prices, trim=trim)
         if mended is None:
             return None
         found.append(mended)
     return found
 
 
-def _mended(prepared: Prepared, plan: BlockPlan, prices: Floats | None) -> BlockPlan | None:
+def _mended(prepared: Prepared, plan: BlockPlan, prices: Floats | None, *, trim: bool) -> BlockPlan | None:
     before = plan
     for _ in range(_MOST):
         done = settle(prepared, plan, evidence=False, worst=True)
         if not isinstance(done, Short):
-            return plan if plan is before else _trimmed(prepared, plan, prices)
+            return plan if plan is before or not trim else _trimmed(prepared, plan, prices)
         added = _enough(prepared, plan, done, prices)
         if added is None:
             return None

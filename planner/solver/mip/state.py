@@ -58,8 +58,9 @@ class State:
             done = settle(self.prepared, plan, evidence=False, worst=True)
             if isinstance(done, Short):
                 fine = False
-                if done.cut is not None and done.cut not in self.cuts[done.cut.pool]:
-                    cuts.append(done.cut)
+                cut = done.cut
+                if cut is not None and cut not in self.cuts[cut.pool]:
+                    cuts.append(cut)
         self.learn(cuts)
         return cuts, fine
 
