@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -108,30 +109,63 @@ def test_what_a_number_of_gpus_costs():
     assert taken[1].tolist() == [0, 0, 0, 0, 0, 2, 2, 4, 4, 4]
 
 
-@pytest.mark.parametrize("shared", [1, 2])
-@pytest.mark.parametrize("seed", range(8))
-def test_lines_with_a_share_of_their_type(shared, seed):
-    """As all purchases say, looked at one by one; several lines with a share never cost more than that."""
+@pytest.mark.parametrize("reserves", [False, True])
+@pytest.mark.parametrize("units", [1, 2])
+@pytest.mark.parametrize("shared", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_with_a_share_of_their_type(shared, units, reserves, seed):
+    """As all purchases say, looked at one by one; several such lines, or GPUs in reserve, never cost more."""
     rng = np.random.default_rng(seed)
-    share = Fraction(int(rng.integers(1, 4)), 4) / shared
+    share = Fraction(int(rng.integers(1, 4)), 4) / max(shared, 1)
     lines = [
         Line(f"l{n}", "g", "g", "spot", Fraction(int(rng.integers(1, 9))), max_gpus=int(rng.integers(2, 7)),
-             max_share=share if n < shared else None)
+             max_share=share if n < shared else None,
+             reserve=Fraction(int(rng.integers(0, 4)), 10) if reserves else Fraction(0))
         for n in range(shared + 2)
     ]  # fmt: skip
-    least = np.full(9, np.inf)
+    least = np.full(8 * units + 1, np.inf)
     for bought in itertools.product(*(range(line.max_gpus + 1) for line in lines)):
-        if any(
-            line.max_share and n > line.max_share * sum(bought) for line, n in zip(lines, bought, strict=True)
-        ):
+        pairs = list(zip(lines, bought, strict=True))
+        if any(line.max_share and n > line.max_share * sum(bought) for line, n in pairs):
             continue
-        usd = sum(float(line.usd_per_gpu_h) * n for line, n in zip(lines, bought, strict=True))
-        least[: sum(bought) + 1] = np.minimum(least[: sum(bought) + 1], usd)
-    cost, _ = least_cost(offers_of(problem(lines), {("g", SITE)}), 1, 8)
-    assert (cost <= np.minimum(least, 1e12)).all()
-    if shared == 1:
+        used = math.floor(units * sum(n * (1 - line.reserve) for line, n in pairs))
+        usd = sum(float(line.usd_per_gpu_h) * n for line, n in pairs)
+        least[: used + 1] = np.minimum(least[: used + 1], usd)
+    cost, _ = least_cost(offers_of(problem(lines), {("g", SITE)}), units, 8 * units)
+    assert (cost <= least * (1 + 1e-6)).all()
+    if shared <= 1 and not any(line.reserve for line in lines):
         assert (cost == np.where(np.isinf(least), cost, least)).all()
         assert ((cost >= 1e12) == np.isinf(least)).all()
+
+
+@pytest.mark.parametrize("units", [1, 2])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_line_whose_gpus_carry_in_part(units, seed):
+    """As all purchases say, where its replicas are on no other line's GPUs."""
+    rng = np.random.default_rng(seed)
+    reserve, share = Fraction(int(rng.integers(1, 5)), 10), Fraction(int(rng.integers(0, 4)), 4)
+    dear = [Fraction(int(usd)) for usd in rng.integers(1, 9, 3)]
+    lines = [
+        Line("odd", "g", "g", "spot", dear[0] / 2, 1 + seed % 2, 2 * int(rng.integers(1, 5)),
+             max_share=share if seed % 3 else None, reserve=reserve, site=replace(SITE, lot="odd")),
+        Line("one", "g", "g", "reserved", dear[1], max_gpus=int(rng.integers(2, 7))),
+        Line("other", "g", "g", "on_demand", dear[2], max_gpus=int(rng.integers(2, 7))),
+    ]  # fmt: skip
+    least = np.full(12 * units + 1, np.inf)
+    for odd, *others in itertools.product(*(range(line.max_gpus + 1) for line in lines)):
+        whole = odd % lines[0].unit_gpus == 0
+        if whole and (lines[0].max_share is None or odd <= share * (odd + sum(others))):
+            used = units * sum(others) + math.floor(units * odd * (1 - reserve))
+            usd = sum(float(line.usd_per_gpu_h) * n for line, n in zip(lines, (odd, *others), strict=True))
+            least[: used + 1] = np.minimum(least[: used + 1], usd)
+    at = {("g", SITE), ("g", replace(SITE, lot="odd"))}
+    cost, taken = least_cost(
+        offers_of(problem(lines), at), units, 12 * units, {1: float(lines[1].usd_per_gpu_h)}
+    )
+    known = np.isfinite(least)
+    assert cost[known] == pytest.approx(least[known])
+    assert (cost[~known] >= 1e11).all()
+    assert (taken[1] <= lines[1].max_gpus).all()
 
 
 def test_a_share_counts_what_is_bought_elsewhere_too():

@@ -195,12 +195,13 @@ class HourReplicas:
         for stand, offers in enumerate(self._at_stand):
             at, kind = self._prepared.stand_at(period, stand), self.fronts.kind_at[stand]
             terms = [term for block in blocks for term in block.uses.get(at, [])]
-            steps = [(model.column(0, offer.most, cost=offer.usd_per_h), -1.0) for offer in offers]
+            bought = [_bought(model, offer) for offer in offers]
+            steps = [(column, -carries) for column, carries in bought]
             model.row([*terms, *steps], upper=-min(float(taken[stand]), float(self.sold[stand])))
             part = self._share[kind]
             shares[kind] += [
-                (column, -part if offer.share is None else 1.0 - part)
-                for (column, _), offer in zip(steps, offers, strict=True)
+                (column, carries * (-part if offer.share is None else 1.0 - part))
+                for (column, carries), offer in zip(bought, offers, strict=True)
             ]
         for kind, terms in shares.items():
             if self._share[kind] < 1.0:
@@ -219,7 +220,7 @@ class HourReplicas:
                 if offer.share is not None:
                     part = min(part, shared[kind])
                     shared[kind] -= part
-                paid, left = paid + part * offer.usd_per_h, left - part
+                paid, left = paid + offer.usd(part), left - part
             paid += left * BEYOND if left else 0.0
         return paid
 
@@ -292,6 +293,13 @@ def _same_places(plans: Sequence[BlockPlan], others: Sequence[BlockPlan]) -> boo
         == {key for key, count in other.counts.items() if count}
         for one, other in zip(plans, others, strict=True)
     )
+
+
+def _bought(model: Model, offer: Offer) -> tuple[int, float]:
+    """GPUs that are bought of an offer, and what each carries."""
+    carries = float(1 - offer.line.reserve)
+    cost = carries * offer.usd_per_h
+    return model.column(0, offer.most / carries, whole=bool(offer.line.reserve), cost=cost), carries
 
 
 def at_places(plan: BlockPlan) -> dict[At, int]:
