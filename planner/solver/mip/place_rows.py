@@ -25,16 +25,15 @@ def write_places(writers: Sequence[PoolWriter], served: Mapping[int, Served]) ->
         writers: of the pools, with their replicas written.
         served: the part of every bucket that they serve.
     """
-    several = [writer for writer in writers if writer.pool.spares_of("replicas", "servers") > 1]
-    if several and len(served) == 1:
+    spared = [writer for writer in writers if writer.pool.spares_of("replicas", "servers")]
+    if spared and len(served) == 1:
         (bucket,) = served
-        for writer in several:
+        for writer in spared:
             _OneBucket(writers, served[bucket], bucket).survives(writer)
-        writers_left = [writer for writer in writers if writer not in several and writer.pool.spares]
-        if not writers_left:
+        if all(writer in spared or not writer.pool.spares for writer in writers):
             return
     for hit, left in _losses(writers):
-        if writers[hit] not in several or len(served) > 1:
+        if writers[hit] not in spared or len(served) > 1:
             _write(writers, served, hit, left)
 
 
@@ -44,7 +43,7 @@ class _OneBucket:
     s_p need <= cap_p - D_p,k   for every way in which the lost replicas may lie over the places
     D_p,k >= sum of the rates of any k replicas at p that are in use
 
-    Every loss of several replicas by itself would take rows by the third power of the options.
+    Every loss by itself would take shares of all options: of one replica rows by the square of these.
     """
 
     def __init__(self, writers: Sequence[PoolWriter], whole: Served, bucket: int) -> None:

@@ -9,6 +9,7 @@ start less often.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -25,11 +26,13 @@ from planner.solver.mip.state import State
 
 _TRIES, _SWEEPS = 8, 2
 """Points of an hour, and looks at every hour beside those around it."""
-_GAIN = 1e-9
+_GAIN, _DEARER = 1e-9, 0.01
 
 
-Hours = dict[int, dict[int, BlockPlan]]
-"""By period and workload."""
+Hour = dict[int, BlockPlan]
+"""By workload."""
+Hours = dict[int, Hour]
+"""By period."""
 
 
 class HourPlans:
@@ -51,6 +54,8 @@ class HourPlans:
         ]
         self._replicas = HourReplicas(state, fronts, self._offers, tied)
         self._known: dict[object, dict[At, int] | None] = {}
+        self._seen: dict[int, list[tuple[Points, dict[At, int]]]] = defaultdict(list)
+        """By workload, replicas of single hours and what they take."""
 
     def plan(self, over: Callable[[], bool]) -> list[BlockPlan] | None:
         """A plan of every block; None where a workload has none in some hour.
@@ -68,10 +73,26 @@ class HourPlans:
         hours = spread(hours, self._prepared, self._replicas)
         for mine in hours.values():
             self._use(mine)
+        for period, mine in hours.items():
+            hours[period] = self._where_sold(period, mine)
         if self._periods > 1:
             self._with_fewer_starts(hours, over)
         found = {plan.number: plan for mine in hours.values() for plan in mine.values()}
         return [found[number] for number in range(len(found))]
+
+    def _where_sold(self, period: int, hour: Hour) -> Hour:
+        """The hour, chosen anew where its GPUs cost more at their places than of their kind."""
+        replicas, best = self._replicas, hour
+        enough = (1 + _DEARER) * self._usd([replicas.taken(plan) for plan in hour.values()])
+        of_hour = {work: at_places(plan) for work, plan in hour.items()}
+        for used in (of_hour, replicas.used):
+            paid = replicas.paid_usd([*best.values()])
+            if paid <= enough:
+                break
+            found = replicas.hour(period, {work: replicas.anywhere(work, used[work]) for work in hour})
+            if found is not None and replicas.paid_usd([*found.values()]) < paid:
+                best = found
+        return best
 
     def _use(self, hour: Mapping[int, BlockPlan]) -> None:
         for work, plan in hour.items():
@@ -130,15 +151,43 @@ class HourPlans:
         """A workload in an hour with so many GPUs of every kind, or few more."""
         key = (work, self._fronts.works[work].demand(period), tuple(part.tolist()))
         if key not in self._known:
-            found = self._replicas.within(work, period, part, allowed=self._replicas.fitting(work, part))
-            if found is None or (self._replicas.taken(found) > part).any():
+            found = self._of_other_hours(work, period, part)
+            if found is None:
+                found = self._at_one_place(work, period, part)
+            if found is None:
                 found = self._replicas.within(work, period, part)
             self._known[key] = None if found is None else at_places(found)
+            if found is not None:
+                self._seen[work].append((self._replicas.taken(found), at_places(found)))
         mine = self._known[key]
-        if mine is None:
-            return None
-        counts = {(period, *at): count for at, count in mine.items()}
-        return BlockPlan(self._replicas.number[work, period], counts)
+        return None if mine is None else self._as_plan(work, period, mine)
+
+    def _of_other_hours(self, work: int, period: int, part: Points) -> BlockPlan | None:
+        """Replicas of another hour that take no more GPUs and carry this one too."""
+        for taken, counts in reversed(self._seen[work]):
+            if (taken <= part).all():
+                plan = self._as_plan(work, period, counts)
+                if self._replicas.state.fine([plan]):
+                    return plan
+        return None
+
+    def _at_one_place(self, work: int, period: int, part: Points) -> BlockPlan | None:
+        """Replicas at the place where they take least beyond the part: at several places few need to be."""
+        best, least = None, INF
+        for allowed in self._replicas.fitting(work, part):
+            found = self._replicas.within(work, period, part, allowed=allowed)
+            if found is None:
+                continue
+            beyond = self._usd([np.maximum(self._replicas.taken(found) - part, 0)])
+            if beyond < least:
+                best, least = found, beyond
+            if not beyond:
+                break
+        return best
+
+    def _as_plan(self, work: int, period: int, counts: Mapping[At, int]) -> BlockPlan:
+        number = self._replicas.number[work, period]
+        return BlockPlan(number, {(period, *at): count for at, count in counts.items()})
 
     def _usd(self, taken: Iterable[Points]) -> float:
         """What is paid in an hour."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
-from planner.solver.mip.hours.lives import write_lives
+from planner.solver.mip.hours.lives import layout_at, write_lives
 from planner.solver.mip.hours.offers import BEYOND, Offer, most_shared, share_of
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
@@ -23,8 +23,8 @@ from planner.solver.work import Limit
 
 _ROUNDS = 4
 """Solutions in a row that break a row of replica spares."""
-_WORK, _DAY_WORK, _GAP = Limit(1.0), Limit(0.7), 0.01
-"""For one program of an hour, and of a day."""
+_WORK, _DAY_WORK, _GAP, _COUNT_GAP = Limit(1.0), Limit(0.7), 0.01, 0.1
+"""For one program of an hour, and of a day; the gap of what is paid, and of GPUs that are counted."""
 _TIE, _NEW = 1e-3, 1.1
 """What a GPU within the point counts of its price, and how much more one of a layout that is not in use."""
 
@@ -103,8 +103,27 @@ class HourReplicas:
                 self._starts(model, block, beside)
             return [block]
 
-        found = self._solved(write, _WORK)
+        found = self._solved(write, _WORK, _GAP if part is None else _COUNT_GAP)
         return None if found is None else found[0]
+
+    def hour(self, period: int, allowed: Mapping[int, frozenset[At]]) -> dict[int, BlockPlan] | None:
+        """Replicas of several workloads that cost least together; None where none are found.
+
+        Args:
+            period: which hour.
+            allowed: by workload, what may be used.
+        """
+
+        def write(model: Model) -> list[Block]:
+            blocks = [
+                self.state.writer.write(model, self.number[work, period], mine)
+                for work, mine in allowed.items()
+            ]
+            self._pay(model, period, blocks, ())
+            return blocks
+
+        found = self._solved(write, _WORK, _GAP)
+        return None if found is None else dict(zip(allowed, found, strict=True))
 
     def day(
         self,
@@ -136,13 +155,15 @@ class HourReplicas:
                 write_lives(model, self._prepared.works[work], mine, least_hours)
             return [blocks[one] for one in order]
 
-        found = self._solved(write, _DAY_WORK)
+        found = self._solved(write, _DAY_WORK, _GAP)
         if found is None:
             return None
         count = len(periods)
         return {work: found[n * count : (n + 1) * count] for n, work in enumerate(allowed)}
 
-    def _solved(self, write: Callable[[Model], list[Block]], limit: Limit) -> list[BlockPlan] | None:
+    def _solved(
+        self, write: Callable[[Model], list[Block]], limit: Limit, gap: float
+    ) -> list[BlockPlan] | None:
         """Plans of the blocks that are written; rows of spares that they break are added.
 
         What they lack at last they get as more replicas of what they have.
@@ -151,7 +172,7 @@ class HourReplicas:
         for _ in range(_ROUNDS):
             model = Model()
             blocks = write(model)
-            answer = solve(model, limit=limit, gap=_GAP, seed=self.state.seed)
+            answer = solve(model, limit=limit, gap=gap, seed=self.state.seed)
             if answer.columns is None:
                 return None
             plans = [
@@ -256,14 +277,28 @@ class HourReplicas:
             self._start_usd[work, *at] * max(count - before.get(at, 0), 0) for at, count in now.items()
         )
 
-    def fitting(self, work: int, part: Points) -> frozenset[At]:
-        """Where a replica of a workload takes no more than these GPUs: few of all that there are."""
-        kind_at, units = self.fronts.kind_at, self.fronts.units
+    def fitting(self, work: int, part: Points) -> list[frozenset[At]]:
+        """By place, the cheapest first, where a replica of a workload takes no more than these GPUs."""
+        fronts = self.fronts
+        found: dict[str, set[At]] = defaultdict(set)
+        usd: dict[str, float] = defaultdict(lambda: INF)
+        for number, pool in enumerate(self._prepared.works[work].pools):
+            for index, place in enumerate(pool.places):
+                if place.room_gpus * fronts.units <= part[fronts.kind_at[place.stand]]:
+                    _, at = fronts.placed_at[place.stand]
+                    found[at].add((number, index))
+                    usd[at] = min(usd[at], float(self.usd[place.stand]))
+        return [frozenset(found[at]) for at in sorted(found, key=lambda at: (usd[at], at))]
+
+    def anywhere(self, work: int, at: Iterable[At]) -> frozenset[At]:
+        """Where layouts of a workload may stand that are in use at some places."""
+        mine = self._prepared.works[work]
+        used = {layout_at(mine, *one) for one in at}
         return frozenset(
             (number, index)
-            for number, pool in enumerate(self._prepared.works[work].pools)
-            for index, place in enumerate(pool.places)
-            if place.room_gpus * units <= part[kind_at[place.stand]]
+            for number, pool in enumerate(mine.pools)
+            for index in range(len(pool.places))
+            if layout_at(mine, number, index) in used
         )
 
     def taken(self, plan: BlockPlan) -> Points:

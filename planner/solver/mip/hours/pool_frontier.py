@@ -31,6 +31,8 @@ Some = frozenset[int] | None
 
 MOST_UNITS = 4096
 """Up to so many GPUs of one kind a knapsack is filled; a demand that needs more has no frontier."""
+_LEVELS = 256
+"""Of the largest need of the day, to which parts of it are rounded down."""
 _BANDS = 6
 """Of rates, in one of which the smallest lost replica lies."""
 _ROUNDING = 1.0 - 1e-9
@@ -76,6 +78,7 @@ class PoolFrontier:
         self.alone = np.array([option.replicas_from <= 1 for option in mine], dtype=bool)
         self.beside = np.array([option.replicas_to != 1 for option in mine], dtype=bool)
         self._filled: dict[tuple[Some, float], dict[int, tuple[Floats, Floats]]] = {}
+        self._levels: dict[tuple[int, Some], Points | None] = {}
 
     def at(self, need: float, some: Some = None, *, more: bool = False) -> Points | None:
         """The fewest GPUs that carry a need, weighed; None where it takes more than is looked at.
@@ -88,11 +91,21 @@ class PoolFrontier:
         if need <= 0 and not more:
             return np.zeros((1, self.width), dtype=np.int64)
         need = max(need, 1e-12)
-        if not self.lost or more:
-            return self._least(need, some, np.inf, more=more)
+        if more:
+            return self._beside(need, some)
+        if not self.lost:
+            return self._least(need, some, np.inf, more=False)
         found = [self._spared(need, some, low, high) for low, high in self._bands()]
         points = [one for one in found if one is not None]
         return merged(pruned(np.concatenate(points))) if points else None
+
+    def _beside(self, need: float, some: Some) -> Points | None:
+        """Beside replicas elsewhere; of needs a little lower, which are the same in many periods."""
+        step = float(self.needs.max(initial=0.0)) / _LEVELS
+        level = int(need / step * _ROUNDING) if step > 0 else 0
+        if (level, some) not in self._levels:
+            self._levels[level, some] = self._least(max(level * step, 1e-12), some, np.inf, more=True)
+        return self._levels[level, some]
 
     def _bands(self) -> list[tuple[float, float]]:
         """Ranges of rates, all replicas in one of them."""
