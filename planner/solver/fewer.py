@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -79,18 +80,30 @@ class CalmDays:
         if not self.possible:
             return None
         fewer, most = self._known(choice), float(more)
-        hours = max((row.most for row in self.rows if row.counts == "hours"), default=0)
+        hours = self._hours
         if hours and not fewer.lengthen(hours, most, self.over):
             return None
         for _ in fewer.drop(most, hours, self.over):
             pass
         return fewer.counts
 
+    def with_longer_lives(self, choice: FleetChoice) -> Replicas | None:
+        """A plan's replicas with layouts that live as long as the rows say; None where that does not go."""
+        if not self.possible or not self._hours:
+            return None
+        fewer = self._known(choice)
+        return fewer.counts if fewer.lengthen(self._hours, math.inf, self.over) else None
+
     def with_fewer_changes(self, choice: FleetChoice, more: Fraction) -> Replicas:
         """The same with days that change less often."""
         fewer = self._known(choice)
         fewer.calm(float(more), self.over)
         return fewer.counts
+
+    @property
+    def _hours(self) -> int:
+        """That layouts live at least."""
+        return max((row.most for row in self.rows if row.counts == "hours"), default=0)
 
     def _known(self, choice: FleetChoice) -> FewerPools:
         # Imported here: the large engine takes a while to load.

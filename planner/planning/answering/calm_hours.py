@@ -20,6 +20,8 @@ from planner.solver.work import Timer
 
 _FEW, _LAYOUTS = 2, (2, 3, 4)
 """Layouts beside those of the plan; and of a workload in a plan that is made anew: as few as go."""
+_STARTS = 3
+"""Plans with fewest pools that a search for the simplest begins from."""
 _ROUNDS = 3
 """Times that such a plan is asked for, with what its hours lacked before."""
 _MOST, _BEYOND = Fraction(1, 10), 1 + Fraction(3, 50)
@@ -62,7 +64,7 @@ class CalmHours:
         self._question = among(self._sized, names)
         days = CalmDays(self._question, (), timer, self._seed)
         for counts in days.ever_fewer(self._best, (self._best.value or _NONE) * _MOST):
-            bought = _bought(self._case, counts, ())
+            bought = _bought(self._case, counts, days)
             if bought is None or bought.value is None:
                 continue
             if bought.value > min(one.value or 0 for one in found) * _BEYOND:
@@ -101,7 +103,7 @@ class CalmHours:
             if bought is None:
                 break
             short = too_small(self._case, bought)
-            found = _carrying(self._case, bought, short, rows)
+            found = _carrying(self._case, bought, short, days)
             if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
                 best = found
             if not short:
@@ -123,7 +125,9 @@ class CalmHours:
         """
         days = CalmDays(self._question, rows, timer, self._seed)
         found: FleetChoice | None = None
-        for start in sorted(starts, key=lambda one: (len(options_of(one)), one.value or 0)):
+        fewest = sorted(starts, key=lambda one: (len(options_of(one)), one.value or 0))
+        # What its layouts' lives take is much the same for each: the cheapest leaves most for it.
+        for start in (*fewest[:_STARTS], *sorted(fewest[_STARTS:], key=lambda one: one.value or 0)[:1]):
             found = self._fewer(days, start, most)
             if found is not None or days.over():
                 break
@@ -134,7 +138,7 @@ class CalmHours:
             found = again
         if found is None:
             return None
-        calmer = _bought(self._case, days.with_fewer_changes(found, most - (found.value or 0)), rows)
+        calmer = _bought(self._case, days.with_fewer_changes(found, most - (found.value or 0)), days)
         return found if calmer is None or (calmer.value or most) > most else calmer
 
     def _fewer(self, days: CalmDays, start: FleetChoice, most: Fraction) -> FleetChoice | None:
@@ -143,29 +147,32 @@ class CalmHours:
         counts = days.with_fewer_pools(start, left) if left >= 0 else None
         if counts is None:
             return None
-        found = _bought(self._case, counts, days.rows)
+        found = _bought(self._case, counts, days)
         if found is not None and found.value is not None and found.value <= most:
             return found
         return start if _keeps(self._case, start, days.rows) else None
 
 
-def _bought(
-    case: FleetCase, counts: Sequence[Mapping[Placement, int]], rows: Sequence[DayRow]
-) -> FleetChoice | None:
+def _bought(case: FleetCase, counts: Sequence[Mapping[Placement, int]], days: CalmDays) -> FleetChoice | None:
     """The plan of these replicas, with what pools lack at their real sizes; None where it has no room.
 
-    What is added may be of another layout: then the rows are looked at again.
+    What is added may be of another layout: then the rows of the days are looked at again.
     """
     found = with_replicas(case.question, counts)
-    return None if found is None else _carrying(case, found, too_small(case, found), rows)
+    return None if found is None else _carrying(case, found, too_small(case, found), days)
 
 
 def _carrying(
-    case: FleetCase, found: FleetChoice, short: Mapping[Hour, Fraction], rows: Sequence[DayRow]
+    case: FleetCase, found: FleetChoice, short: Mapping[Hour, Fraction], days: CalmDays
 ) -> FleetChoice | None:
-    """A plan with what its hours lack."""
+    """A plan with what its hours lack; what lives too short for it lives longer."""
     carries = found if not short else with_idle_gpus(case, found, short) or with_more_replicas(case, found)
-    return carries if carries is not None and _keeps(case, carries, rows) else None
+    if carries is None or _keeps(case, carries, days.rows):
+        return carries
+    counts = days.with_longer_lives(carries)
+    longer = None if counts is None else with_replicas(case.question, counts)
+    carries = None if longer is None else with_more_replicas(case, longer)
+    return carries if carries is not None and _keeps(case, carries, days.rows) else None
 
 
 def _keeps(case: FleetCase, found: FleetChoice, rows: Sequence[DayRow]) -> bool:

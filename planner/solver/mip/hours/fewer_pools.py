@@ -20,6 +20,7 @@ from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.hour_replicas import At, HourReplicas, at_places
 from planner.solver.mip.hours.lives import layout_at
+from planner.solver.mip.hours.longer_lives import with_longer_lives
 from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State
@@ -200,6 +201,15 @@ class FewerPools:
             most_usd: over all periods.
             over: whether time is over.
         """
+        if not any(self._short(work, day, hours) for work, day in self.days.items()):
+            return True
+        days = with_longer_lives(self._replicas, self.days, hours)
+        if days is not None:
+            longer = self._compared(days)
+            if self.more_usd + longer.usd > most_usd:
+                return False
+            self._take(longer)
+            return True
         for work in self.days:
             if self._short(work, self.days[work], hours):
                 look = self._lengthened(work, hours, over)
@@ -257,14 +267,18 @@ class FewerPools:
         self, works: Sequence[int], hours: int, allowed: Mapping[int, frozenset[At]] | None = None
     ) -> Look | None:
         """The days of some workloads, with the pools that they use or those allowed."""
-        others = [
-            [mine[period] for other, mine in self.days.items() if other not in works]
-            for period in range(self._prepared.periods)
-        ]
-        found = self._replicas.day(allowed or {work: self._used(work) for work in works}, others, hours)
+        allowed = allowed or {work: self._used(work) for work in works}
+        found = self._replicas.day(allowed, self._others(works), hours)
         if found is None:
             return None
         return self._compared({work: dict(enumerate(day)) for work, day in found.items()})
+
+    def _others(self, works: Sequence[int]) -> list[list[BlockPlan]]:
+        """By period, the plans of all other workloads."""
+        return [
+            [mine[period] for other, mine in self.days.items() if other not in works]
+            for period in range(self._prepared.periods)
+        ]
 
     def _take(self, look: Look) -> None:
         self.days.update({work: dict(day) for work, day in look.days.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,10 +22,8 @@ from planner.solver.mip.repair import repaired
 from planner.solver.mip.state import State
 from planner.solver.work import Limit
 
-_ROUNDS = 4
-"""Solutions in a row that break a row of replica spares."""
-_WORK, _DAY_WORK, _GAP, _COUNT_GAP = Limit(1.0), Limit(0.7), 0.01, 0.1
-"""For one program of an hour, and of a day; the gap of what is paid, and of GPUs that are counted."""
+_LARGE = 400
+"""Whole numbers beyond which nothing is searched after the first node: with 760 a node took 0.2 s."""
 _TIE, _NEW = 1e-3, 1.1
 """What a GPU within the point counts of its price, and how much more one of a layout that is not in use."""
 
@@ -33,6 +32,20 @@ At = tuple[int, int]
 _ROUNDING = 1e-9
 Beside = tuple[Mapping[At, int], Mapping[At, int]]
 """Replicas in the hour before and in the one after."""
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """What a program may take."""
+
+    limit: Limit
+    gap: float
+    rounds: int
+    """Solutions in a row that break a row of replica spares."""
+
+
+_COUNT, _PAY, _DAY = _Effort(Limit(1.0), 0.1, 4), _Effort(Limit(1.0), 0.01, 4), _Effort(Limit(0.7), 0.01, 2)
+"""Of an hour in which GPUs are counted, of one in which they are paid, and of a day."""
 
 
 class HourReplicas:
@@ -103,26 +116,37 @@ class HourReplicas:
                 self._starts(model, block, beside)
             return [block]
 
-        found = self._solved(write, _WORK, _GAP if part is None else _COUNT_GAP)
+        found = self._solved(write, _PAY if part is None else _COUNT)
         return None if found is None else found[0]
 
-    def hour(self, period: int, allowed: Mapping[int, frozenset[At]]) -> dict[int, BlockPlan] | None:
+    def hour(
+        self,
+        period: int,
+        allowed: Mapping[int, frozenset[At]],
+        kept: Sequence[tuple[int, frozenset[At]]] = (),
+    ) -> dict[int, BlockPlan] | None:
         """Replicas of several workloads that cost least together; None where none are found.
 
         Args:
             period: which hour.
             allowed: by workload, what may be used.
+            kept: with its workload, where there is a replica at least.
         """
 
         def write(model: Model) -> list[Block]:
-            blocks = [
-                self.state.writer.write(model, self.number[work, period], mine)
+            blocks = {
+                work: self.state.writer.write(model, self.number[work, period], mine)
                 for work, mine in allowed.items()
-            ]
-            self._pay(model, period, blocks, ())
-            return blocks
+            }
+            self._pay(model, period, [*blocks.values()], ())
+            for work, mine in kept:
+                counts = blocks[work].counts.items()
+                model.row(
+                    [(column, 1.0) for (_, pool, at), column in counts if (pool, at) in mine], lower=1.0
+                )
+            return [*blocks.values()]
 
-        found = self._solved(write, _WORK, _GAP)
+        found = self._solved(write, _PAY)
         return None if found is None else dict(zip(allowed, found, strict=True))
 
     def day(
@@ -155,24 +179,23 @@ class HourReplicas:
                 write_lives(model, self._prepared.works[work], mine, least_hours)
             return [blocks[one] for one in order]
 
-        found = self._solved(write, _DAY_WORK, _GAP)
+        found = self._solved(write, _DAY)
         if found is None:
             return None
         count = len(periods)
         return {work: found[n * count : (n + 1) * count] for n, work in enumerate(allowed)}
 
-    def _solved(
-        self, write: Callable[[Model], list[Block]], limit: Limit, gap: float
-    ) -> list[BlockPlan] | None:
+    def _solved(self, write: Callable[[Model], list[Block]], effort: _Effort) -> list[BlockPlan] | None:
         """Plans of the blocks that are written; rows of spares that they break are added.
 
         What they lack at last they get as more replicas of what they have.
         """
         plans: list[BlockPlan] = []
-        for _ in range(_ROUNDS):
+        for _ in range(effort.rounds):
             model = Model()
             blocks = write(model)
-            answer = solve(model, limit=limit, gap=gap, seed=self.state.seed)
+            limit = effort.limit if sum(model.whole) <= _LARGE else Limit(0.0)
+            answer = solve(model, limit=limit, gap=effort.gap, seed=self.state.seed)
             if answer.columns is None:
                 return None
             plans = [
