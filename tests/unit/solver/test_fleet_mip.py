@@ -19,11 +19,14 @@ from planner.schema.choice import Option, Spares
 from planner.schema.fleet import Api, Deferrable, FleetDemand, FleetProblem, Host, Line, Site
 from planner.solver.covers import Pooled
 from planner.solver.cp.solve import solve_cp
+from planner.solver.mip.borrow import borrowed
 from planner.solver.mip.cheaper import worth_pricing
-from planner.solver.mip.columns import Pricer
+from planner.solver.mip.columns import Columns, Pricer
+from planner.solver.mip.exact import Short, settle
 from planner.solver.mip.finish import used_by, with_bound
 from planner.solver.mip.jobs import relax
 from planner.solver.mip.levels import spread
+from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.pricing import price
 from planner.solver.mip.solve import solve_mip
@@ -426,3 +429,29 @@ def test_many_lines_of_one_type_share_its_gpus():
     lines = (*spot, Line("g0/od", "g0", "h0", "on_demand", Fraction(5)))
     problem = one_pool([[5]], [Fraction(50)], lines=lines)
     assert solve_mip(problem).value == solve_cp(problem).value
+
+
+def test_hours_that_are_not_priced_borrow_plans_of_those_that_are():
+    """Every block gets a plan that carries it, from two of twelve hours."""
+    state = State(prepare(fleet(3, 2, 3, 12)), 0)
+    prices = relax(state).prices
+    columns = Columns(state.prepared)
+    for number, (_, periods) in enumerate(state.prepared.blocks):
+        if periods[0] in (0, 6):
+            columns.add(price(state, number, prices, 0.01, Limit(5.0)).plan)
+    plans = borrowed(state.prepared, columns, prices)
+    assert [plan.number for plan in plans] == list(range(len(state.prepared.blocks)))
+    assert state.fine(plans)
+    assert sum(map(len, columns.plans)) == 6
+
+
+def test_a_row_is_made_where_it_is_asked_for(monkeypatch):
+    """Whoever mends a plan wants no rows: making them took most of the time of a first plan."""
+    made = []
+    monkeypatch.setattr("planner.solver.mip.exact.cut_for", lambda *given: made.append(given))
+    prepared = prepare(fleet(1, 3, 2, 1))
+    short = settle(prepared, BlockPlan(0, {}), evidence=False)
+    assert isinstance(short, Short)
+    assert not made
+    assert short.cut is None
+    assert len(made) == 1
