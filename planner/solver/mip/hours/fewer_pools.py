@@ -29,6 +29,9 @@ _CALM_HOURS, _FEW = 4, 10
 """That layouts live at least where a day is to change less often: few changes cannot be asked for as simply;
 and places of a workload whose day is chosen anew for that."""
 
+_DAY_PLACES = 16
+"""Of a workload, beyond which its day is no small program: with 30 one took 3 to 12 s."""
+
 _GAIN = 5e-3
 """Of the cost: where two workloads chosen anew gain less, others are not looked at again for it."""
 
@@ -206,10 +209,11 @@ class FewerPools:
         days = with_longer_lives(self._replicas, self.days, hours)
         if days is not None:
             longer = self._compared(days)
-            if self.more_usd + longer.usd > most_usd:
+            if self.more_usd + longer.usd <= most_usd:
+                self._take(longer)
+                return True
+            if any(len(self._used(work)) > _DAY_PLACES for work in self.days):
                 return False
-            self._take(longer)
-            return True
         for work in self.days:
             if self._short(work, self.days[work], hours):
                 look = self._lengthened(work, hours, over)
@@ -301,7 +305,8 @@ class FewerPools:
             for period, plan in self.days[work].items()
             if any(self._name[work, at] == name for at in at_places(plan))
         ]
-        look = self._anew([work], hours, {work: keep}) if hours else self._look(work, periods, keep)
+        whole = hours and len(keep) <= _DAY_PLACES
+        look = self._anew([work], hours, {work: keep}) if whole else self._look(work, periods, keep)
         return look if look is None or self._keeps(look.days) else None
 
     def _used(self, work: int) -> frozenset[At]:

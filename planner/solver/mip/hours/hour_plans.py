@@ -26,7 +26,9 @@ from planner.solver.mip.state import State
 
 _TRIES, _SWEEPS = 8, 2
 """Points of an hour, and looks at every hour beside those around it."""
-_GAIN, _DEARER = 1e-9, 0.01
+_GAIN = 1e-9
+_DEARER, _FAR_DEARER = 0.01, 0.05
+"""Parts of an hour's cost beyond which it is chosen anew, of its own layouts and of those of all hours."""
 
 
 Hour = dict[int, BlockPlan]
@@ -83,11 +85,12 @@ class HourPlans:
     def _where_sold(self, period: int, hour: Hour) -> Hour:
         """The hour, chosen anew where its GPUs cost more at their places than of their kind."""
         replicas, best = self._replicas, hour
-        enough = (1 + _DEARER) * self._usd([replicas.taken(plan) for plan in hour.values()])
+        of_kind = self._usd([replicas.taken(plan) for plan in hour.values()])
         of_hour = {work: at_places(plan) for work, plan in hour.items()}
-        for used in (of_hour, replicas.used):
+        # The layouts of all hours are many: a program of six workloads takes seconds.
+        for used, dearer in ((of_hour, _DEARER), (replicas.used, _FAR_DEARER)):
             paid = replicas.paid_usd([*best.values()])
-            if paid <= enough:
+            if paid <= (1 + dearer) * of_kind:
                 break
             found = replicas.hour(period, {work: replicas.anywhere(work, used[work]) for work in hour})
             if found is not None and replicas.paid_usd([*found.values()]) < paid:

@@ -45,7 +45,9 @@ class _Effort:
 
 
 _COUNT, _PAY, _DAY = _Effort(Limit(1.0), 0.1, 4), _Effort(Limit(1.0), 0.01, 4), _Effort(Limit(0.7), 0.01, 2)
-"""Of an hour in which GPUs are counted, of one in which they are paid, and of a day."""
+"""Of an hour of a workload in which GPUs are counted, of one in which they are paid, and of a day …"""
+_TOGETHER = _Effort(Limit(0.3), 0.02, 2)
+"""… and of an hour of all workloads."""
 
 
 class HourReplicas:
@@ -146,7 +148,7 @@ class HourReplicas:
                 )
             return [*blocks.values()]
 
-        found = self._solved(write, _PAY)
+        found = self._solved(write, _TOGETHER)
         return None if found is None else dict(zip(allowed, found, strict=True))
 
     def day(
