@@ -33,7 +33,7 @@ def test_random_days_are_within_their_limits_and_near_the_best(seed):
         if best.value is None or not DayUsage(problem, best.periods).breaks(ROW):
             continue
         days = FewerPools(problem, best, (), 0)
-        longer = with_longer_lives(days._replicas, days.days, 3)
+        longer = with_longer_lives(days._replicas, days.days, 3, lambda: False)
         found = None if longer is None else with_replicas(problem, days._counts(longer))
         if found is None:
             continue

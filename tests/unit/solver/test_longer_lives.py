@@ -19,7 +19,7 @@ ROW = MinLayoutHours().row(3)
 def lengthened(problem, best):
     """The plan whose layouts live three hours; None where it is not found."""
     days = FewerPools(problem, best, (), 0)
-    longer = with_longer_lives(days._replicas, days.days, 3)
+    longer = with_longer_lives(days._replicas, days.days, 3, lambda: False)
     return None if longer is None else with_replicas(problem, days._counts(longer))
 
 
@@ -48,3 +48,8 @@ def test_a_layout_stays_that_has_to():
     free, held = (days._replicas.hour(0, allowed, kept)[0] for kept in ((), [(0, frozenset([large]))]))
     assert large not in at_places(free)
     assert at_places(held) == {large: 1}
+
+
+def test_nothing_is_begun_when_time_is_over():
+    days = FewerPools(day(), solve_fleet(day()), (), 0)
+    assert with_longer_lives(days._replicas, days.days, 3, lambda: True) is None

@@ -206,7 +206,7 @@ class FewerPools:
         """
         if not any(self._short(work, day, hours) for work, day in self.days.items()):
             return True
-        days = with_longer_lives(self._replicas, self.days, hours)
+        days = with_longer_lives(self._replicas, self.days, hours, over)
         if days is not None:
             longer = self._compared(days)
             if self.more_usd + longer.usd <= most_usd:

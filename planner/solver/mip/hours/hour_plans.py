@@ -18,7 +18,7 @@ from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.hour_replicas import At, Beside, HourReplicas, at_places
 from planner.solver.mip.hours.lots import spread
-from planner.solver.mip.hours.offers import least_cost, with_reserved
+from planner.solver.mip.hours.offers import BEYOND, least_cost, with_reserved
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.mip import INF, Floats
 from planner.solver.mip.plan import BlockPlan
@@ -76,13 +76,13 @@ class HourPlans:
         for mine in hours.values():
             self._use(mine)
         for period, mine in hours.items():
-            hours[period] = self._where_sold(period, mine)
+            hours[period] = self._where_sold(period, mine, over)
         if self._periods > 1:
             self._with_fewer_starts(hours, over)
         found = {plan.number: plan for mine in hours.values() for plan in mine.values()}
         return [found[number] for number in range(len(found))]
 
-    def _where_sold(self, period: int, hour: Hour) -> Hour:
+    def _where_sold(self, period: int, hour: Hour, over: Callable[[], bool]) -> Hour:
         """The hour, chosen anew where its GPUs cost more at their places than of their kind."""
         replicas, best = self._replicas, hour
         of_kind = self._usd([replicas.taken(plan) for plan in hour.values()])
@@ -90,7 +90,7 @@ class HourPlans:
         # The layouts of all hours are many: a program of six workloads takes seconds.
         for used, dearer in ((of_hour, _DEARER), (replicas.used, _FAR_DEARER)):
             paid = replicas.paid_usd([*best.values()])
-            if paid <= (1 + dearer) * of_kind:
+            if paid <= (1 + dearer) * of_kind or (over() and paid < BEYOND):
                 break
             found = replicas.hour(period, {work: replicas.anywhere(work, used[work]) for work in hour})
             if found is not None and replicas.paid_usd([*found.values()]) < paid:

@@ -6,7 +6,7 @@ Programs of whole days do it for all hours at once, but take seconds to minutes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from planner.constraints.plan.day_usage import Layout
@@ -35,17 +35,22 @@ class Life:
     layout: Layout
 
 
-def with_longer_lives(replicas: HourReplicas, days: Days, hours: int) -> Days | None:
+def with_longer_lives(
+    replicas: HourReplicas, days: Days, hours: int, over: Callable[[], bool]
+) -> Days | None:
     """Days on which no layout lives shorter; None where one life after the other does not get there.
 
     Args:
         replicas: of the question.
         days: of all its workloads.
         hours: in a row, that layouts live at least.
+        over: whether time is over.
     """
     lives = _Lives(replicas, len(next(iter(days.values()))), hours)
     short = lives.short(days)
     while short:
+        if over():
+            return None
         for found in lives.mended(days, min(short)):
             fewer = {index: len(short) - len(lives.short(one)) for index, one in enumerate(found)}
             better = [index for index, count in fewer.items() if count > 0]
@@ -56,7 +61,7 @@ def with_longer_lives(replicas: HourReplicas, days: Days, hours: int) -> Days | 
         usd = lives.usd(days)
         days = found[min(better, key=lambda index: (lives.usd(found[index]) - usd) / fewer[index])]
         short = lives.short(days)
-    return lives.cheaper(days)
+    return lives.cheaper(days, over)
 
 
 class _Lives:
@@ -73,11 +78,11 @@ class _Lives:
         """Lives that are too short."""
         return [life for life in self._all(days) if life.hours < self._least]
 
-    def cheaper(self, days: Days) -> Days:
+    def cheaper(self, days: Days, over: Callable[[], bool]) -> Days:
         """Without lives that cost more than they save; then every hour with its layouts in other numbers."""
         usd = self.usd(days)
         for life in sorted(self._all(days)):
-            if life.hours > _MOST * self._least or life not in self._all(days):
+            if over() or life.hours > _MOST * self._least or life not in self._all(days):
                 continue
             for used, kept in self._without(days, life):
                 found = self._anew(days, life.work, used, dict.fromkeys(used, kept))
@@ -87,7 +92,7 @@ class _Lives:
         first = next(iter(days))
         for period in range(self._count):
             used = {period: self._used(days, first, period)}
-            found = self._anew(days, first, used, used)
+            found = None if over() else self._anew(days, first, used, used)
             if found is not None and self.usd(found) < usd:
                 days, usd = found, self.usd(found)
         return days
