@@ -22,19 +22,33 @@ BRIEF = [*SMALL[:5], {("small", EAST): 3, ("large", WEST): 1}]
 ROW = MinLayoutHours().row(3)
 
 
+def calm_days(rows):
+    return module.CalmDays(day(), rows, Timer(Limit(9.0)))
+
+
 @pytest.mark.parametrize(("rows", "kept"), [((), True), ((ROW,), False)])
 def test_a_replica_added_may_break_a_row(monkeypatch, rows, kept):
     """The sixth hour lacks something, and gets a replica of another layout for that hour alone."""
     monkeypatch.setattr(module, "too_small", lambda *_: {("chat", "serve", 5): Fraction(2)})
     monkeypatch.setattr(module, "with_idle_gpus", lambda *_: None)
     monkeypatch.setattr(module, "with_more_replicas", lambda *_: with_replicas(day(), BRIEF))
-    found = module._bought(SimpleNamespace(question=day()), SMALL, rows)
+    found = module._bought(SimpleNamespace(question=day()), SMALL, calm_days(rows))
     assert (found is not None) == kept
+
+
+def test_what_is_added_for_one_hour_stays_for_others(monkeypatch):
+    """The large replica of the sixth hour lives for three hours then, or is not needed any more."""
+    monkeypatch.setattr(module, "too_small", lambda *_: {("chat", "serve", 5): Fraction(2)})
+    monkeypatch.setattr(module, "with_idle_gpus", lambda *_: None)
+    added = iter([with_replicas(day(), BRIEF)])
+    monkeypatch.setattr(module, "with_more_replicas", lambda _, choice: next(added, choice))
+    found = module._bought(SimpleNamespace(question=day()), SMALL, calm_days((ROW,)))
+    assert not DayUsage(day(), found.periods).breaks(ROW)
 
 
 def test_what_carries_is_told_as_it_is(monkeypatch):
     monkeypatch.setattr(module, "too_small", lambda *_: {})
-    assert module._bought(SimpleNamespace(question=day()), SMALL, (ROW,)).value == 18
+    assert module._bought(SimpleNamespace(question=day()), SMALL, calm_days((ROW,))).value == 18
 
 
 def test_a_plan_of_fewer_pools_may_cost_less_than_the_one_that_was_found(monkeypatch):
