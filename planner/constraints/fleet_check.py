@@ -59,7 +59,7 @@ class FleetBill:
 def bill(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> FleetBill:
     """Cost, GPUs by type and power of every period; start charges run around the cyclic day."""
     prices = {api.id: api for api in problem.apis}
-    power = {option.id: option.power_w for option in problem.options}
+    options = problem.options_by_id
     buckets = {demand.pool: demand.buckets for demand in problem.demands}
     bills = []
     for t, period in enumerate(periods):
@@ -79,7 +79,8 @@ def bill(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> FleetBill:
             now, before = (sum(p.bought.get(n, 0) for n in start.lines) for p in (period, periods[t - 1]))
             start_usd += start.usd_per_gpu * max(0, now - before)
         start_usd += sum(starts_usd(problem, periods, t).values(), _NONE)
-        watts = (power.get(option, _NONE) * count for (option, _), count in period.counts.items())
+        known = ((options.get(name), count) for (name, _), count in period.counts.items())
+        watts = (option.power_w * count for option, count in known if option is not None)
         held = {gpu: count for gpu, count in sorted(gpus.items()) if count}
         bills.append(PeriodBill(gpu_usd, api_usd, start_usd, held, sum(watts, _NONE)))
     return FleetBill(tuple(bills))
@@ -89,7 +90,7 @@ def starts_usd(problem: FleetProblem, periods: Sequence[PeriodChoice], t: int) -
     """What the replicas that start in a period cost, by option and site; the day is cyclic."""
     if not problem.pays_starts:
         return {}
-    options = {option.id: option for option in problem.options}
+    options = problem.options_by_id
     before, found = periods[t - 1].counts, {}
     for place, count in sorted(periods[t].counts.items()):
         more = count - before.get(place, 0)

@@ -32,7 +32,7 @@ def _crowded(
 ) -> Iterator[str]:
     """Hosts at sites with fewer GPUs (less their reserve) than replicas take, or with too few servers."""
     hosts = {host.id: host for host in problem.hosts}
-    options = {option.id: option for option in problem.options}
+    options = problem.options_by_id
     held: dict[tuple[str, Site], list[Held]] = defaultdict(list)
     for (name, site), count in period.counts.items():
         held[options[name].supply, site].append((options[name], count))
@@ -79,6 +79,6 @@ def broken_limits(
     for line in problem.lines:
         if line.term == "reserved" and len({period.bought.get(line.id, 0) for period in periods}) > 1:
             yield f"reserved: {line.id} differs between periods"
-    types = {option.id: option.gpu for option in problem.options}
-    in_use = {types[option] for period in periods for (option, _), count in period.counts.items() if count}
+    used = {option for period in periods for (option, _), count in period.counts.items() if count}
+    in_use = {problem.options_by_id[option].gpu for option in used}
     yield from (f"must-use:{gpu}: none in use" for gpu in problem.limits.must_use if gpu not in in_use)

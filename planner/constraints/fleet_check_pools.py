@@ -36,20 +36,21 @@ def broken_workloads(problem: FleetProblem, period: PeriodChoice, t: int) -> Ite
     for coupling in problem.couplings:
         yield from broken_pairs([o for o in options if o.workload == coupling.workload], coupling)
     asked_pools = {demand.pool for demand in problem.demands}
-    for option in problem.options:
-        if option.pool not in asked_pools and any(name == option.id for name, _ in period.counts):
-            yield f"mode: {option.id} serves nothing"
+    for name in sorted({name for name, _ in period.counts}):
+        if problem.options_by_id[name].pool not in asked_pools:
+            yield f"mode: {name} serves nothing"
 
 
 def broken_layouts(problem: FleetProblem, periods: Sequence[PeriodChoice]) -> Iterator[str]:
     """Pools without mixing that change their option from one period to another, and ways that change."""
     used = {name for period in periods for (name, _), count in period.counts.items() if count}
     for demand in problem.demands:
-        mine = [option.id for option in problem.options if option.id in used and option.pool == demand.pool]
+        mine = [name for name in used if problem.options_by_id[name].pool == demand.pool]
         if problem.periods > 1 and not demand.mix and len(mine) > 1:
             yield f"mix: {demand.workload}/{demand.role} uses {len(mine)} options over the periods"
     for workload in sorted({demand.workload for demand in problem.demands}):
-        roles = {o.role for o in problem.options if o.id in used and o.workload == workload}
+        options = (problem.options_by_id[name] for name in used)
+        roles = {option.role for option in options if option.workload == workload}
         if problem.one_layout(workload) and "serve" in roles and len(roles) > 1:
             yield f"mix: {workload} is served in two modes"
 
@@ -66,16 +67,15 @@ def _broken_mode(pools: Sequence[Pool], period: PeriodChoice) -> Iterator[str]:
 
 
 def _pool(problem: FleetProblem, period: PeriodChoice, demand: FleetDemand, t: int) -> Pool:
-    names = {name for name, _ in period.counts}
-    mine = {o.id: o for o in problem.options if o.id in names and o.pool == demand.pool}
-    placed = {place: count for place, count in period.counts.items() if place[0] in mine and count}
+    by_id, counts = problem.options_by_id, period.counts.items()
+    placed = {place: count for place, count in counts if count and by_id[place[0]].pool == demand.pool}
     asked = demand.in_period(t)
     if demand.deferrable is not None:
         level = period.levels.get(demand.workload, _NONE)
         asked = replace(asked, demand_rps=tuple(level * need for need in asked.demand_rps))
     return Pool(
         asked,
-        {name: mine[name] for name, _ in placed},
+        {name: by_id[name] for name, _ in placed},
         placed,
         frozenset(api.id for api in problem.apis if api.workload == demand.workload),
         [s for s in period.shares if (s.workload, s.role) == demand.pool],

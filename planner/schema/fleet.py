@@ -176,6 +176,11 @@ class FleetProblem:
     """Sites by `Option.place`; an option without a place may stand at any."""
 
     @cached_property
+    def options_by_id(self) -> dict[str, Option]:
+        """The options, by their ids."""
+        return {option.id: option for option in self.options}
+
+    @cached_property
     def _sold(self) -> dict[str, set[Site]]:
         """Sites by host."""
         found: dict[str, set[Site]] = {host.id: set() for host in self.hosts}
@@ -217,6 +222,17 @@ class FleetProblem:
 
         Zero in a problem of one period, and where GPUs stand that are paid anyway.
         """
+        key = (option.id, site)
+        if key not in self._start_usd:
+            self._start_usd[key] = self._paid_start_usd(option, site)
+        return self._start_usd[key]
+
+    @cached_property
+    def _start_usd(self) -> dict[tuple[str, Site], Fraction]:
+        """What `start_usd` has found, by option id and site."""
+        return {}
+
+    def _paid_start_usd(self, option: Option, site: Site) -> Fraction:
         hours = option.start_h + option.drain_h
         if not hours or self.periods == 1:
             return Fraction(0)

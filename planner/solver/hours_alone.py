@@ -56,10 +56,10 @@ def held(problem: FleetProblem, choice: FleetChoice) -> FleetProblem:
 def _busiest(problem: FleetProblem) -> list[int]:
     """Hours that need no less of everything than any other, by their sum of shares of each demand's peak."""
     needs = [
-        tuple(sum(demand.demand_rps[t], Fraction(0)) for demand in problem.demands)
+        tuple(sum(float(need) for need in demand.demand_rps[t] if need) for demand in problem.demands)
         for t in range(problem.periods)
     ]
-    peaks = [max(of) or Fraction(1) for of in zip(*needs, strict=True)]
-    shares = {need: sum((n / p for n, p in zip(need, peaks, strict=True)), Fraction(0)) for need in needs}
+    peaks = [max(of) or 1.0 for of in zip(*needs, strict=True)]
+    shares = {need: sum(n / p for n, p in zip(need, peaks, strict=True)) for need in needs}
     first = {need: needs.index(need) for need in shares}
     return [first[need] for need in sorted(shares, key=lambda need: (-shares[need], first[need]))]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -73,7 +74,7 @@ def needed_of(question: FleetProblem, elements: Sequence[str]) -> list[list[list
 
 def _alone_usd(question: FleetProblem) -> Callable[[Option], Fraction]:
     """What replicas of one option alone would take over the day, GPUs counted at their cheapest line."""
-    needs = {demand.pool: demand.demand_rps for demand in question.demands}
+    hours = {demand.pool: Counter(demand.demand_rps) for demand in question.demands}
     price: dict[str, Fraction] = {}
     for line in question.lines:
         price[line.host] = min(price.get(line.host, line.usd_per_gpu_h), line.usd_per_gpu_h)
@@ -81,14 +82,17 @@ def _alone_usd(question: FleetProblem) -> Callable[[Option], Fraction]:
 
     def alone(option: Option) -> Fraction:
         each = Fraction(hosts[option.supply].room_gpus(option)) * (price.get(option.supply, 0) + 1)
-        total = Fraction(0)
-        for hour in needs[option.pool]:
+        replicas = 0
+        for hour, times in hours[option.pool].items():
             pairs = [(need, rate) for need, rate in zip(hour, option.rates_rps, strict=True) if need]
             if any(not rate for _, rate in pairs):
                 # It cannot serve alone: dearer than any that can.
                 return Fraction(10**12)
-            total += -(-sum((need / rate for need, rate in pairs), Fraction(0)) // 1) * each
-        return total
+            if len(pairs) == 1:
+                replicas -= times * (-pairs[0][0] // pairs[0][1])
+            else:
+                replicas += times * math.ceil(sum((need / rate for need, rate in pairs), Fraction(0)))
+        return replicas * each
 
     return alone
 

@@ -70,7 +70,7 @@ _THINNING_S = 6.0
 """For a day with a layout less."""
 _FEW_LAYOUTS = MaxLayouts().row(2, "")
 """What a first plan is tried with: with more layouts a workload few days are simple."""
-_GROWING_S, _MOST_VAIN, _MOST_OPEN = 1.5, 4, 2
+_GROWING_S, _MOST_VAIN, _MOST_OPEN = 1.5, 2, 1
 """For a question that only widens what is known to have no plan; how many questions may stay open before no
 more of these is asked, and before it is not asked which options no plan goes without."""
 

@@ -67,6 +67,7 @@ def solve_fleet(
     progress: Watcher | None = None,
     brief: bool = False,
     start: FleetChoice | None = None,
+    enough: float = 0.0,
 ) -> FleetChoice:
     """The cheapest fleet that carries every demand in every period, and how far that is proved.
 
@@ -87,6 +88,7 @@ def solve_fleet(
         progress: is told what is known from time to time: a `Progress`, or the large engine's own words.
         brief: only what can be settled in seconds; what that leaves open stays open.
         start: a plan of the question, perhaps with more options, from which ``good`` ones are looked for.
+        enough: the gap at which the search ends.
 
     Raises:
         InputError: spares counted in servers where none are bought.
@@ -100,11 +102,12 @@ def solve_fleet(
         "progress": progress,
         "brief": brief,
         "start": start,
+        "enough": enough,
     }
     left = _Left(time_limit_s, work_s)
     if rows := place_rows(problem):
         solve = partial(_anywhere, left, asked)
-        value = partial(_anywhere, left, asked | {"goal": "value", "progress": None})
+        value = partial(_anywhere, left, asked | {"goal": "value", "progress": None, "enough": 0.0})
         found = _checked(problem, solve_at_one_place(problem, rows, solve, value))
     else:
         found = _anywhere(left, asked, problem)
@@ -127,7 +130,7 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
         if attempt == "brief":
             found = _briefly(problem, left, asked)
         elif attempt == "quick":
-            found = solve_large(problem, **left(), quick=True, **asked)
+            found = solve_large(problem, **left(), quick=True, enough=how["enough"], **asked)
         elif attempt in _EXACT:
             only = len(attempts) == 1
             mine = left(1.0 if only else _EXACT_PART)
@@ -137,7 +140,7 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
             found = _EXACT[attempt](problem, time_limit_s=mine["time_limit_s"], **exact)
         else:
             tried = known if "quick" in attempts else None
-            more = {"progress": progress, "start": how["start"], "tried": tried}
+            more = {name: how[name] for name in ("progress", "start", "enough")} | {"tried": tried}
             found = solve_large(problem, **left(), **more, **asked)
         known = found if known is None else better_of(known, found)
         if progress is not None and known.value is not None:
@@ -146,6 +149,7 @@ def _anywhere(left: _Left, how: Mapping[str, Any], problem: FleetProblem) -> Fle
             known.interrupted
             or known.status in ("optimal", "infeasible")
             or (goal == "any" and known.periods)
+            or (known.gap is not None and known.gap <= how["enough"])
         ):
             break
     assert known is not None
@@ -160,7 +164,7 @@ def _hopeless(problem: FleetProblem, left: _Left, how: Mapping[str, Any]) -> Fle
     _, unserved = barred_modes(problem)
     if unserved:
         return FleetChoice("infeasible", in_the_way=unserved)
-    asked = {**how, "goal": "any", "progress": None, "start": None}
+    asked = {**how, "goal": "any", "progress": None, "start": None, "enough": 0.0}
     for hour in busiest_hours(problem):
         mine = left(_HOUR_PART)
         if mine["time_limit_s"] is None:

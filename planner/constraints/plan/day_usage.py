@@ -18,7 +18,7 @@ class DayUsage:
 
     def __init__(self, question: FleetProblem, periods: Sequence[PeriodChoice]) -> None:
         """Which layouts are in use in every hour, and where."""
-        options = {option.id: option for option in question.options}
+        options = question.options_by_id
         self.workloads = sorted({demand.workload for demand in question.demands})
         self._pools: set[tuple[str, str, Site]] = set()
         self._hours: list[frozenset[Layout]] = []

@@ -20,7 +20,7 @@ class Usage:
         """``usd``: what every period costs."""
         self.periods, self.usd = periods, tuple(usd)
         self.lines = {line.id: line for line in question.lines}
-        self.options = {option.id: option for option in question.options}
+        self.options = question.options_by_id
 
     def by_period(self, row: LimitRow) -> list[Fraction]:
         """The left side of a row in every period; where it is a share, the share."""

@@ -42,8 +42,8 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.fleet_answers import Today
 from planner.schema.plan import Plan
 from planner.schema.problem import Problem
+from planner.schema.reasons import Goal
 from planner.solver.promising import promising
-from planner.solver.solve import exact_reaches
 
 _NONE = Fraction(0)
 _OPTIMUM_PART = 4 / 3
@@ -221,8 +221,16 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
     """
     part = 1.0 / left / (2.0 if case.classes else 1.0)
 
-    def ask(question: FleetProblem) -> FleetChoice:
-        return with_preferred(question, solved(question, run, part=part))
+    # Among plans of equal cost a calm day is chosen afterwards, and what hardly costs more will do for it.
+    tolerance = tolerance_of(case.problem)
+    calm = case.question.periods > 1 and tolerance > 0
+
+    def ask(question: FleetProblem, enough: float = 0.0) -> FleetChoice:
+        goal: Goal = "value" if calm else "plan"
+        return with_preferred(question, solved(question, run, goal, part, enough=enough))
+
+    def soon(question: FleetProblem) -> FleetChoice:
+        return ask(question, float(tolerance) / 4 if calm else 0.0)
 
     def again(question: FleetProblem, near: FleetChoice) -> FleetChoice:
         # The bound of the first answer holds, and few layouts are settled far better than all.
@@ -235,14 +243,15 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
 
     def sized(case: FleetCase, known: FleetChoice) -> FleetChoice | None:
         soon = run.left_s is not None and run.left_s < _SIZED_S
-        if soon or exact_reaches(promising(case.question, known, _FEW)):
+        if soon:
             return None
         return unless_ended(run, lambda: sized_answer(case, known, within, partial(within, most_s=_HOUR_S)))
 
     choice = None
     if case.classes:
         case, choice = settled(case, ask)
-    case, choice = settled_sizes(case, ask, choice, again, partial(within, most_s=_PROOF_S), sized)
+    prove = partial(within, most_s=_PROOF_S)
+    case, choice = settled_sizes(case, ask, choice, again, prove, sized, soon)
     return case, with_smaller_replicas(case, choice)
 
 

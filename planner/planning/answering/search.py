@@ -25,6 +25,7 @@ def solved(
     *,
     brief: bool = False,
     start: FleetChoice | None = None,
+    enough: float = 0.0,
 ) -> FleetChoice:
     """The answer under the limits of a run; ``part`` of the time left; else as `solve_fleet` takes it."""
     limit_s = None if run.left_s is None else max(run.left_s * part * _SEARCH_PART, _LEAST_S)
@@ -41,6 +42,7 @@ def solved(
             progress=told(run),
             brief=brief,
             start=start,
+            enough=enough,
         )
     except SearchInterrupted as stopped:
         best: FleetChoice = run.best_of(stopped)

@@ -41,6 +41,7 @@ def settled_sizes(
     again: Again | None = None,
     prove: Solve | None = None,
     sized: Sized | None = None,
+    soon: Solve | None = None,
 ) -> tuple[FleetCase, FleetChoice]:
     """The answer in which every pool carries its demand at the number of replicas that it really has.
 
@@ -60,10 +61,11 @@ def settled_sizes(
         choice: the answer to its question, where it is known.
         again: answers a question near one whose answer was not proved; default: ``solve``.
         sized: answers where rates are those of each hour; default: such an answer is not looked for.
+        soon: answers a question near one whose answer was proved, without such a proof; default: ``solve``.
         prove: bounds a question from below in a moment; default: the bound of the first answer is told.
     """
     first = solve(case.question) if choice is None else choice
-    case, found = _settled(case, solve, first, again, sized)
+    case, found = _settled(case, solve, first, again, sized, soon or solve)
     bound = first.lower_bound
     if prove is not None and (found.value or _NONE) > (bound or _NONE):
         if case.question.periods > 1:
@@ -104,6 +106,7 @@ def _settled(
     choice: FleetChoice,
     again: Again | None,
     sized: Sized | None,
+    soon: Solve,
 ) -> tuple[FleetCase, FleetChoice]:
     bound, proved = choice.lower_bound, choice.status == "optimal"
     factors: dict[Hour, Fraction] = {}
@@ -122,7 +125,7 @@ def _settled(
             return _cheaper(grown, *by_hour)
         factors = _larger(factors, more)
         settled = _tightened(case, case.question, factors)
-        found = solve(settled) if proved or again is None else again(settled, choice)
+        found = soon(settled) if proved or again is None else again(settled, choice)
         if not found.periods:
             break
         case, choice = replace(case, settled=settled), found

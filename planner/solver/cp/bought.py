@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from planner.schema.choice import Objective, Option
-from planner.schema.fleet import Line, Site
+from planner.schema.fleet import Host, Line, Site
 from planner.schema.limit_rows import LimitRow, LineWeight, ReplicaWeight, Watts
 from planner.solver.bounds import Caps
 from planner.solver.cp.amounts import Amount, summed
@@ -53,8 +53,9 @@ class FleetPurchases:
         self._replicas: dict[tuple[Class, int], int] = {}
         """Of every class in a period, at most."""
         for host in self.fleet.hosts:
+            alike = classes(periods, host.id)
             for t in self.span:
-                self._post_room(host.id, host.server_gpus, t)
+                self._post_room(host, alike, t)
         self.units = {at(line, t): units for (line, t), units in self.bought.items()}
         self.units |= {place_name(*place): replicas for place, replicas in self.placed.items()}
 
@@ -134,14 +135,14 @@ class FleetPurchases:
 
     # -- hosts ------------------------------------------------------------------------------------------
 
-    def _post_room(self, host: str, server: int | None, t: int) -> None:
-        """Replicas at every site, and room for them in the GPUs bought there."""
+    def _post_room(self, host: Host, alike: Mapping[Class, Sequence[Option]], t: int) -> None:
+        """Replicas of each class at every site, and room for them in the GPUs bought there."""
         at_site: dict[Site, list[Line]] = defaultdict(list)
         for line in self.fleet.lines:
-            if line.host == host:
+            if line.host == host.id:
                 at_site[line.site].append(line)
         standing: dict[Site, list[tuple[Expr, int]]] = defaultdict(list)
-        for kind, options in classes(self.periods, host).items():
+        for kind, options in alike.items():
             names = [at(option.id, t) for option in options if at(option.id, t) in self.counts]
             replicas = total(self.counts[name] for name in names)
             most = sum(self.upper[name] for name in names)
@@ -155,9 +156,9 @@ class FleetPurchases:
                 self.cp.add(total(self.placed[kind, site, t] for site in sites) == replicas)
         for site, replicas_here in standing.items():
             self._post_balance(at_site[site], replicas_here, t)
-            if server is not None:
-                whole = weighted((self.bought[ln.id, t], ln.unit_gpus // server) for ln in at_site[site])
-                post_packing(self.cp, server, whole, replicas_here, self.periods.parts)
+            if host.server_gpus is not None:
+                sold = ((self.bought[ln.id, t], ln.unit_gpus // host.server_gpus) for ln in at_site[site])
+                post_packing(self.cp, host.server_gpus, weighted(sold), replicas_here, self.periods.parts)
 
     def _post_balance(self, lines: Sequence[Line], held: Sequence[tuple[Expr, int]], t: int) -> None:
         """Replicas take no more GPUs than are bought, less the lines' reserve."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -28,20 +28,42 @@ def undominated(
     """
     weights = counted_weights(problem, options)
     counted = any(option.counted for option in options)
-    rates = {option.id: np.array([float(rate) for rate in option.rates_rps]) for option in options}
-    order = sorted(options, key=lambda o: (room[o.id], -float(rates[o.id].sum()), o.power_w, o.id))
-    kept: dict[str, list[Option]] = defaultdict(list)
+    total = {option.id: sum(map(float, option.rates_rps)) for option in options}
+    order = sorted(options, key=lambda o: (room[o.id], -total[o.id], o.power_w, o.id))
+    groups: dict[tuple[str, str], list[Option]] = defaultdict(list)
     for option in order:
-        mine = rates[option.id] * (1 - 1e-9)
-        for other in kept[option.supply]:
-            copies = room[option.id] // room[other.id]
-            near = copies >= 1 and bool(np.all(copies * rates[other.id] >= mine))
-            if near and _replaces(other, option, copies, weights, counted=counted):
-                break
-        else:
-            kept[option.supply].append(option)
-    left = {option.id for group in kept.values() for option in group}
+        groups[option.supply, option.place].append(option)
+    left: set[str] = set()
+    for group in groups.values():
+        kept: list[Option] = []
+        for option, near in _with_near(group, kept, room):
+            copies = (room[option.id] // room[other.id] for other in near)
+            pairs = zip(near, copies, strict=True)
+            if not any(_replaces(other, option, most, weights, counted=counted) for other, most in pairs):
+                kept.append(option)
+        left |= {option.id for option in kept}
     return [option for option in options if option.id in left]
+
+
+def _with_near(
+    group: Sequence[Option], kept: Sequence[Option], room: Mapping[str, int | Fraction]
+) -> Iterator[tuple[Option, list[Option]]]:
+    """Each option with those ``kept`` by then of which copies may do for it, by floats."""
+    rates = np.array([[float(rate) for rate in option.rates_rps] for option in group])
+    rooms = np.array([float(room[option.id]) for option in group])
+    # None waits no time for whoever has it, and is all that may replace None.
+    waits = np.array([[_wait_s(option.ttft_s), _wait_s(option.transfer_s)] for option in group])
+    row = {option.id: number for number, option in enumerate(group)}
+    for number, option in enumerate(group):
+        before = [row[other.id] for other in kept]
+        copies = np.floor(rooms[number] / rooms[before] * (1 + 1e-9))
+        near = (copies[:, None] * rates[before] >= rates[number] * (1 - 1e-9)).all(axis=1) & (copies >= 1)
+        near &= ((waits[before] < 0) | (waits[before] <= waits[number] * (1 + 1e-9))).all(axis=1)
+        yield option, [group[before[one]] for one in np.flatnonzero(near)]
+
+
+def _wait_s(stated_s: Fraction | None) -> float:
+    return -1.0 if stated_s is None else float(stated_s)
 
 
 def _replaces(

@@ -211,7 +211,8 @@ def _carry(
         return matched
     for number, pool in _in_use(work, plan, period):
         placed = counts_of(plan, pool, number, period)
-        needs = tuple(level * need for need in residual(pool, period, outside))
+        needs = residual(pool, period, outside)
+        needs = needs if level == 1 else tuple(level * need for need in needs)
         pooled, used, counts = _pooled(pool, period, placed, needs)
         given = given_outside(work, pool, outside)
         full = sum(1 for need in pool.demand.demand_rps[period] if level * need > 0)

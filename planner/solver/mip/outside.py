@@ -50,6 +50,8 @@ def _rounded(part: float) -> Fraction:
 def residual(pool: Pool, period: int, outside: Outside) -> tuple[Fraction, ...]:
     """What APIs leave of the demand, at level 1."""
     needs = pool.demand.demand_rps[period]
+    if not outside:
+        return needs
     taken: dict[int, Fraction] = defaultdict(Fraction)
     for (bucket, _), part in outside.items():
         taken[bucket] += part

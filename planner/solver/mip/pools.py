@@ -101,12 +101,21 @@ class Pool:
 
     def most_ever(self, option: int, level: Fraction) -> int:
         """The same for the busiest period."""
-        return self._most(float(self.loads[:, option].max(initial=0.0)) * float(level))
+        return self._most(self._busiest[option] * float(level))
 
     def _most(self, load: float) -> int:
-        reach = max((one.replicas_from for one in self.options), default=1)
         spares = 0 if self.demand.spares.kind in ("zones", "providers") else self.spares
-        return max(self.least, math.ceil(load * (1 + 1e-9) + 1e-9) + spares, reach, 1)
+        return max(self._least_ever, math.ceil(load * (1 + 1e-9) + 1e-9) + spares)
+
+    @cached_property
+    def _busiest(self) -> list[float]:
+        """[option] of `loads`, in the busiest period."""
+        found: list[float] = self.loads.max(axis=0, initial=0.0).tolist()
+        return found
+
+    @cached_property
+    def _least_ever(self) -> int:
+        return max(self.least, 1, *(one.replicas_from for one in self.options))
 
 
 @dataclass(frozen=True)

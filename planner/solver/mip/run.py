@@ -31,6 +31,7 @@ class Run:
         time_limit_s: float | None,
         progress: Callable[[str], None] | None = None,
         work_s: float | None = None,
+        enough: float = 0.0,
     ) -> None:
         """The clock starts: the user's, or else that of the work that is counted."""
         self.begun = time.monotonic()
@@ -40,7 +41,7 @@ class Run:
             limit_s = PATIENCE_S if work_s is None else min(work_s, PATIENCE_S)
         self.limit_s = limit_s - min(CLOSING_S, CLOSING_PART * limit_s)
         self._timer = Timer(self.limit(self.limit_s))
-        self.enough = PROVED_GAP if self.limited else GOOD_GAP
+        self.enough = max(PROVED_GAP if self.limited else GOOD_GAP, enough)
         self.blocks: tuple[BlockPlan, ...] | None = None
         self.units: Units = {}
         """Bought, by period and line."""

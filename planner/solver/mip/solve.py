@@ -45,7 +45,7 @@ BRIEF_SIZE = 200
 places (504) took 13 s of CPU and found nothing."""
 NEAR_GAP = 0.01
 """Of a day that its hours bound: what is left are starts mostly, of which prices prove nothing."""
-WIDE_GAP = 0.025
+WIDE_GAP = 0.05
 """Of such a day, so near that more layouts are not searched: five workloads at 2 % gained nothing in 23 s."""
 GOOD_S = 0.6
 """The same of days whose moves suffice."""
@@ -79,6 +79,7 @@ def solve_mip(
     start: FleetChoice | None = None,
     tried: FleetChoice | None = None,
     few: bool = False,
+    enough: float = 0.0,
 ) -> FleetChoice:
     """The cheapest fleet, or the best one found with its bound.
 
@@ -98,8 +99,9 @@ def solve_mip(
         start: a plan of the question, perhaps with more options, that moves of days begin from.
         tried: what a ``quick`` search and the exact engine left open.
         few: the layouts are those of a day without limits already.
+        enough: the gap at which the search ends, where that is not nearer than it would end at.
     """
-    run = Run(time_limit_s, progress, work_s)
+    run = Run(time_limit_s, progress, work_s, enough)
     prepared = prepare(problem)
     state = State(prepared, seed)
     interrupted = False
@@ -112,7 +114,7 @@ def solve_mip(
         if hours_first and not tried:
             spent_s = _timed(run, partial(by_hours, state, run, near))
         good = goal == "good" and day is not None
-        open_ = not tried and run.gap > PROVED_GAP
+        open_ = not tried and run.gap > max(PROVED_GAP, enough)
         status = _quick(state, run, goal, spent_s, good=good, day=day) if open_ else ""
         if tried:
             take_over(state, run, tried)

@@ -45,9 +45,12 @@ def _sets(prefill: _Numbered, decode: _Numbered, coupling: Coupling | None) -> I
         if limit_s is None:
             yield _numbers(first), _numbers(second)
             continue
+        left_s = [_left_s(option, limit_s) for _, option in first]
         for most_s in {option.transfer_s or _NONE for _, option in second}:
             yield (
-                _numbers(one for one in first if _in_time(one[1], most_s, limit_s)),
+                _numbers(
+                    one for one, left in zip(first, left_s, strict=True) if left is None or most_s <= left
+                ),
                 _numbers(one for one in second if (one[1].transfer_s or _NONE) <= most_s),
             )
 
@@ -65,8 +68,12 @@ def _stating(side: _Numbered, kv: str | None) -> _Numbered:
     return [one for one in side if one[1].kv in (kv, None)]
 
 
-def _in_time(prefill: Option, transfer_s: Fraction, limit_s: Fraction) -> bool:
-    return prefill.ttft_s is None or prefill.ttft_s + max(prefill.transfer_s or _NONE, transfer_s) <= limit_s
+def _left_s(prefill: Option, limit_s: Fraction) -> Fraction | None:
+    """For the KV transfer, negative where its own already takes more; None: any time."""
+    if prefill.ttft_s is None:
+        return None
+    left = limit_s - prefill.ttft_s
+    return left if (prefill.transfer_s or _NONE) <= left else Fraction(-1)
 
 
 def _numbers(side: Iterable[tuple[int, Option]]) -> frozenset[int]:

@@ -77,6 +77,7 @@ class PoolFrontier:
         mine = [pool.options[option] for option in self.option]
         self.alone = np.array([option.replicas_from <= 1 for option in mine], dtype=bool)
         self.beside = np.array([option.replicas_to != 1 for option in mine], dtype=bool)
+        self._fit: dict[Some, npt.NDArray[np.bool_]] = {}
         self._filled: dict[tuple[Some, float], dict[int, tuple[Floats, Floats]]] = {}
         self._levels: dict[tuple[int, Some], Points | None] = {}
 
@@ -130,9 +131,10 @@ class PoolFrontier:
         return points
 
     def _within(self, some: Some) -> npt.NDArray[np.bool_]:
-        if some is None:
-            return np.full(len(self.rate), fill_value=True)
-        return np.isin(self.option, sorted(some))
+        if some not in self._fit:
+            every = np.full(len(self.rate), fill_value=True)
+            self._fit[some] = every if some is None else np.isin(self.option, sorted(some))
+        return self._fit[some]
 
     def _least(self, need: float, some: Some, most: float, *, more: bool) -> Points | None:
         """With replicas that are no faster than ``most``."""

@@ -48,6 +48,7 @@ class WorkFrontier:
         self.work, self._of, self._parts = work, (kinds, place_of, units), parts
         self._pools: dict[tuple[int, tuple[int, ...]], PoolFrontier] = {}
         self._known: dict[Demand, Points | None] = {}
+        self._sets_of: dict[tuple[int, ...], Mapping[str, Sequence[tuple[Some, ...]]]] = {}
 
     def demand(self, period: int) -> Demand:
         """Periods with the same demand have the same points."""
@@ -90,6 +91,12 @@ class WorkFrontier:
 
     def _sets(self, numbers: Sequence[int]) -> Mapping[str, Sequence[tuple[Some, ...]]]:
         """By place, options of the pools that may be used together."""
+        key = tuple(numbers)
+        if key not in self._sets_of:
+            self._sets_of[key] = self._fitting(numbers)
+        return self._sets_of[key]
+
+    def _fitting(self, numbers: Sequence[int]) -> Mapping[str, Sequence[tuple[Some, ...]]]:
         pools = {self.work.pools[number].demand.role: self.work.pools[number] for number in numbers}
         if len(numbers) == 1:
             return {"": [(None,)]}
