@@ -36,6 +36,15 @@ def elements_of(question: FleetProblem, best: FleetChoice) -> list[str]:
     return [option.id for option in order]
 
 
+def uses_of(choice: FleetChoice) -> Counter[str]:
+    """Replicas by option, over all periods."""
+    used: Counter[str] = Counter()
+    for period in choice.periods:
+        for option, count in period.replicas():
+            used[option] += count
+    return used
+
+
 def layouts_by_use(question: FleetProblem, choice: FleetChoice) -> list[Names]:
     """Options of a plan that serve together, of workloads with more than one such group; least in use first.
 

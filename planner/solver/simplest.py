@@ -23,8 +23,16 @@ from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.schema.limit_rows import DayCount, DayRow
 from planner.schema.reasons import Goal
 from planner.solver.fewer import hours_stand_alone
+from planner.solver.looks import Cost, Look
 from planner.solver.pool_sets import Names, PoolSets, among
-from planner.solver.promising import elements_of, layouts_by_use, needed_of, options_of, promising
+from planner.solver.promising import (
+    elements_of,
+    layouts_by_use,
+    needed_of,
+    options_of,
+    promising,
+    uses_of,
+)
 from planner.solver.simple_counts import AIMS, at_most, at_most_of, counts_of
 from planner.solver.work import done_s
 
@@ -64,6 +72,8 @@ _POOLS_PART = 0.7
 _LEAST_S = 0.2
 _STARTING_S = 30.0
 """For a first plan that keeps the limits of the day, where brief questions find none."""
+_MOST_LOOKS = 12
+"""Options, least used first, that no plan was found without: where there are many, no more are tried."""
 _SCOUTING_S = 0.5
 """For a first look at a plan with one option less."""
 _THINNING_S = 6.0
@@ -117,33 +127,6 @@ def simplest(
         known: a plan within the tolerance that keeps the rows, with few pools.
     """
     return _Search(question, best, tolerance, ask, limit_s, rows, clock, known).run()
-
-
-_Cost = tuple[int, Fraction]
-"""How many options less, negative, and for how much."""
-
-
-@dataclass(frozen=True)
-class _Look:
-    """What it takes to do without an option."""
-
-    found: FleetChoice
-    more: int
-    """Other options that the plan does without, too."""
-
-    @property
-    def open(self) -> bool:
-        return self.found.status == "unknown"
-
-    @property
-    def cost(self) -> _Cost:
-        """What promises most is least: many options less, for little."""
-        return -self.more, self.found.value or Fraction(0)
-
-    @property
-    def least(self) -> _Cost:
-        """What it promises with fewer options, which never cost less than the bound."""
-        return -self.more, self.found.lower_bound or Fraction(0)
 
 
 class _Search:
@@ -248,30 +231,40 @@ class _Search:
         To miss one of fewer options never costs less: looks are taken again only while what an older one
         proved promises more than the best that is new.
         """
-        old: dict[str, _Look] = {}
+        old: dict[str, Look] = {}
         while True:
             used = self._used()
             fewer = next((one for one in self._without(used, old) if one.value is not None), None)
             if fewer is None:
-                return 2 * sum(old[name].open for name in used) <= len(used)
+                looks = [old[name] for name in used if name in old]
+                return 2 * sum(look.open for look in looks) <= len(looks)
             self.choice = fewer
 
-    def _without(self, used: Names, old: dict[str, _Look]) -> Iterator[FleetChoice]:
+    def _without(self, used: Names, old: dict[str, Look]) -> Iterator[FleetChoice]:
         """The cheapest plan without one of these options, then the next one; looks are kept in ``old``."""
         unseen = -len(used), Fraction(0)
         hopeless = {name for name, look in old.items() if look.found.status == "infeasible"}
-        waiting = sorted((old[name].least if name in old else unseen, name) for name in used - hopeless)
-        new: list[tuple[_Cost, str]] = []
+        uses = uses_of(self.choice) if self.choice is not None else {}
+        waiting = sorted(
+            (old[name].least if name in old else unseen, uses[name], name) for name in used - hopeless
+        )
+        new: list[tuple[Cost, str]] = []
+        vain = 0
         while waiting or new:
-            if new and (not waiting or new[0] <= waiting[0]):
+            if vain >= _MOST_LOOKS and not self.complete:
+                return
+            if new and (not waiting or new[0][0] <= waiting[0][0]):
                 _, name = heappop(new)
                 yield self._asked(used - {name}, (), "value")
+                vain += 1
                 continue
             # Roughly first: of what promises most it is then asked what it really takes.
-            _, name = waiting.pop(0)
+            *_, name = waiting.pop(0)
             found = self._asked(used - {name}, (), "good", _SCOUTING_S)
-            look = old[name] = _Look(found, len(used) - 1 - len(options_of(found)))
-            if found.value is not None:
+            look = old[name] = Look(found, len(used) - 1 - len(options_of(found)))
+            if found.value is None:
+                vain += 1
+            else:
                 heappush(new, (look.cost, name))
 
     def _thin(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -10,6 +10,7 @@ from fractions import Fraction
 from planner.constraints.fleet_check import broken
 from planner.schema.choice import LossShares, Option, Role, Share
 from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
+from planner.solver.promising import uses_of
 
 
 def with_preferred(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
@@ -30,7 +31,7 @@ def with_preferred(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
 def _without_departures(
     question: FleetProblem, choice: FleetChoice, alike: Mapping[Hashable, list[Option]]
 ) -> FleetChoice:
-    used = _used(choice)
+    used = uses_of(choice)
     for option in [option for option in question.options if option.id in used and option.slack < 0.0]:
         better = [other for other in alike[_room(option)] if other.slack > option.slack]
         for other in sorted(better, key=lambda other: (-other.slack, *(-rate for rate in other.rates_rps))):
@@ -43,7 +44,7 @@ def _without_departures(
 
 def _with_fewer(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
     """Each option, from the least used on, exchanged for another that is in use."""
-    used = _used(choice)
+    used = uses_of(choice)
     mine = sorted(
         (one for one in question.options if used[one.id]),
         key=lambda one: (used[one.id], one.rates_rps, one.id),
@@ -53,18 +54,9 @@ def _with_fewer(question: FleetProblem, choice: FleetChoice) -> FleetChoice:
         for other in reversed(others):
             other_plan = exchanged(choice, option.id, other.id)
             if not broken(question, other_plan):
-                choice, used = other_plan, _used(other_plan)
+                choice, used = other_plan, uses_of(other_plan)
                 break
     return choice
-
-
-def _used(choice: FleetChoice) -> Counter[str]:
-    """Replicas by option, over all periods."""
-    used: Counter[str] = Counter()
-    for period in choice.periods:
-        for option, count in period.replicas():
-            used[option] += count
-    return used
 
 
 def _room(option: Option) -> Hashable:

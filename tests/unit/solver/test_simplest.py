@@ -106,6 +106,36 @@ def test_where_answers_stay_open_few_are_asked():
     assert asked.count("any") < len(names)
 
 
+def test_of_many_options_few_are_looked_at_in_vain():
+    """The least used first; of few options all are looked at."""
+    asked = []
+
+    def silent(question, goal, limit_s, *, brief=True, start=None):
+        asked.append((goal, frozenset(option.id for option in question.options)))
+        return FleetChoice("unknown")
+
+    problem, names = day(), [f"small-{number:02d}" for number in range(70)]
+    small = next(option for option in problem.options if option.id == "small")
+    options = tuple(
+        replace(
+            small,
+            id=name,
+            ttft_s=Fraction(number),
+            rates_rps=tuple(rate * (1 + Fraction(number, 1000)) for rate in small.rates_rps),
+        )
+        for number, name in enumerate(names)
+    )
+    problem = replace(problem, options=options)
+    used = names[:20]
+    counts = [{(name, EAST): 1 + (hour + place) % 2 for place, name in enumerate(used)} for hour in range(6)]
+    counts[0][used[7], EAST] = 0
+    best = with_replicas(problem, counts)
+    simplest(problem, best, Fraction(1, 20), silent, 60)
+    looks = [left for goal, left in asked if goal == "good"]
+    assert len(looks) == 12
+    assert looks[0] == frozenset(used) - {used[7]}
+
+
 def test_the_plan_is_within_the_tolerance_of_the_cheapest_one_that_was_seen():
     """A cheaper plan of as many pools is seen while a simpler one is looked for, in vain."""
     problem = day()

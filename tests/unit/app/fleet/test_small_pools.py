@@ -161,6 +161,24 @@ def test_near_an_unproved_plan_questions_are_asked_from_it(monkeypatch):
     assert (found.status, found.value, found.lower_bound) == ("feasible", 13, 8)
 
 
+def test_near_a_proved_plan_questions_need_no_proof(monkeypatch):
+    """Nothing is asked as the first question was; its bound holds."""
+    rounds(monkeypatch, SHORT, SHORT)
+    answers = [with_bound(12, 11, "feasible"), with_bound(13, 11, "feasible")]
+    asked = []
+
+    def soon(question):
+        asked.append(question)
+        return answers.pop(0)
+
+    def solve(question):
+        raise AssertionError
+
+    _, found = small_pools.settled_sizes(one_option(), solve, with_bound(10, 10), soon=soon)
+    assert len(asked) == 2
+    assert (found.status, found.value, found.lower_bound) == ("feasible", 13, 10)
+
+
 @pytest.mark.parametrize(("grown", "expected"), [(11, 11), (14, 13)])
 def test_of_more_replicas_and_another_answer_the_cheaper_is_taken(monkeypatch, grown, expected):
     rounds(monkeypatch, SHORT, grown=with_bound(grown, 10, "feasible"))
