@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.app.loaded_problem import LoadedProblem
-from planner.planning.answering.fleet_plan import answer_fleet, posed_settings
+from planner.planning.answering.fleet_plan import answer_fleet, formulated_settings
 from planner.planning.formulation.fleet_case import FleetCase
 from planner.planning.formulation.tiers import Setting
 from planner.planning.run import Run
@@ -25,7 +25,7 @@ def asked_case(session: LoadedProblem, plan: Plan, run: Run) -> FleetCase:
         StoppedError: no time is left for a search that is needed.
     """
     with run.step("evaluate", "evaluating configurations"):
-        _, formulation = posed_settings(session.study, session.problem)
+        _, formulation = formulated_settings(session.study, session.problem)
         taken = [case for setting, case in formulation if _is_taken(plan, setting)]
     if len(taken) == 1 and not taken[0].classes:
         return taken[0]

@@ -14,7 +14,7 @@ from planner.loaders.rules import load_planning_rules
 from planner.loaders.trace_hours import traces_taken
 from planner.loaders.yaml_source import Document, read_asked_document
 from planner.planning.answering import free_demand
-from planner.planning.answering.fleet_plan import fleet_plan, posed_settings
+from planner.planning.answering.fleet_plan import fleet_plan, formulated_settings
 from planner.planning.answering.people import settled_demand, with_demand_taken
 from planner.planning.capacity.plan import capacity_plan
 from planner.planning.documents.document import inputs
@@ -98,7 +98,7 @@ def _freed(study: Study, problem: Problem, run: Run) -> Plan:
     free_demand.refuse_unclear(problem)
     modes = problem.search.model_copy(update={"modes": ("aggregated",)})
     rated = free_demand.at_one_rps(problem).model_copy(update={"search": modes})
-    question = posed_settings(study, rated)[1][0][1].question
+    question = formulated_settings(study, rated)[1][0][1].question
     best = free_demand.at_best_rate(rated, question)
     found = answered(study, rated if best is None else best, run)
     asked = inputs(problem, study.catalog, study.folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from planner.errors import Fault, InputError, input_error
 from planner.loaders.csv_table import Cells, header_faults, read_table
@@ -68,7 +68,10 @@ def _layout(where: str, header: Sequence[str]) -> tuple[Sequence[str], Sequence[
     public, serving = len(own & set(PUBLIC) - set(SERVING)), len(own & set(SERVING) - set(PUBLIC))
     if public == serving == 0 or len(strange) > _MISSPELLED:
         expected = f"a table of measurements: {', '.join(_PUBLIC_NEEDED)} or {', '.join(_SERVING_NEEDED)}"
-        raise input_error(where, "", f"a table of other columns ({len(header)})", expected)
+        # The way in which most tools check an input file.
+        problem = PurePath(where.rpartition(":")[0]).suffix in (".yaml", ".yml")
+        maybe = "it is a problem, which planner plan checks and answers" if problem else ""
+        raise input_error(where, "", f"a table of other columns ({len(header)})", expected, maybe)
     if public >= serving:
         return PUBLIC, _PUBLIC_NEEDED, _public_row
     return SERVING, _SERVING_NEEDED, _serving_row

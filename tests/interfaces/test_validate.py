@@ -84,6 +84,13 @@ def test_a_broken_table_is_bad_input(tmp_path, capsys):
     assert "m.csv:2" in capsys.readouterr().err
 
 
+def test_a_problem_is_checked_by_plan(tmp_path, capsys):
+    path = tmp_path / "chat:eu.yaml"
+    path.write_text("name: chat\nworkloads: []\n", "utf-8")
+    assert run(["validate", str(path)]) == 2
+    assert "Maybe it is a problem, which planner plan checks and answers?" in capsys.readouterr().err
+
+
 def test_calibrate_asks_for_what_it_needs(capsys):
     assert run(["calibrate", "--reference", "--date", "soon"]) == 2
     words = capsys.readouterr().err

@@ -92,7 +92,7 @@ def answer_fleet(study: Study, problem: Problem, run: Run) -> Answered:
         InputError: as for `fleet_plan`.
     """
     with run.step("evaluate", "evaluating configurations"):
-        today, cases = posed_settings(study, problem)
+        today, cases = formulated_settings(study, problem)
     with run.step("solve", "choosing and proving"):
         answers = [
             FleetAnswer(setting, *_solved(case, run, len(cases) - place))
@@ -162,7 +162,7 @@ def _sixteen_bit_usd_per_h(
     return None if choice.value is None else float(choice.cost_usd)
 
 
-def posed_settings(
+def formulated_settings(
     study: Study, problem: Problem, granted: Granted = NOTHING
 ) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
     """Today's fleet, and every setting of the tiers formulated.
@@ -171,12 +171,12 @@ def posed_settings(
         InputError: as for `fleet_plan`.
     """
     try:
-        return _posed_settings(study, problem, granted)
+        return _formulated_settings(study, problem, granted)
     except InputError as problems:
         raise study.placed(problems) from None
 
 
-def _posed_settings(
+def _formulated_settings(
     study: Study, problem: Problem, granted: Granted
 ) -> tuple[Today | None, list[tuple[Setting, FleetCase]]]:
     if problem.workers is not None:

@@ -11,7 +11,7 @@ from planner.explain.carrying import Carrying
 from planner.numbers import as_decimal_below
 from planner.planning.answering.answer import FleetAnswer
 from planner.planning.answering.class_mixes import settled
-from planner.planning.answering.fleet_plan import posed_settings
+from planner.planning.answering.fleet_plan import formulated_settings
 from planner.planning.answering.search import solved
 from planner.planning.capacity.largest import Tried
 from planner.planning.formulation.demand_times import times
@@ -87,7 +87,7 @@ class Probing:
         run.work_s = _MOST_WORK_S
         with run.step("load", f"trying {float(factor):.4g} times the demand"):
             scaled = at_load(self.problem, factor, self.names)
-            today, cases = posed_settings(self.study, scaled)
+            today, cases = formulated_settings(self.study, scaled)
         left_open = False
         for place, (setting, case) in enumerate(cases):
             part = 1.0 / (len(cases) - place)

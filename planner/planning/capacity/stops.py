@@ -56,9 +56,9 @@ def stops(
 
 def _asker(study: Study, problem: Problem, found: Found, run: Run) -> FleetAsker:
     """Asks about a load that is too large, under the setting of the plan."""
-    from planner.planning.answering.fleet_plan import posed_settings
+    from planner.planning.answering.fleet_plan import formulated_settings
 
-    today, cases = posed_settings(study, problem)
+    today, cases = formulated_settings(study, problem)
     taken = [item.name for item in found.answer.setting.tiers]
     setting, case = next(
         (setting, case)

@@ -8,7 +8,7 @@ import pytest
 
 from planner import load
 from planner.constraints.fleet_check import broken
-from planner.planning.answering.fleet_plan import answer_fleet, posed_settings
+from planner.planning.answering.fleet_plan import answer_fleet, formulated_settings
 from planner.planning.answering.smaller_replicas import with_smaller_replicas
 from planner.planning.run import Run
 
@@ -43,7 +43,7 @@ def sizes(case, choice):
 def both():
     """A question with replicas of one and two GPUs, and the plan of the larger ones alone."""
     session = asked([1, 2], 8)
-    _, ((_, case),) = posed_settings(session.study, session.problem)
+    _, ((_, case),) = formulated_settings(session.study, session.problem)
     large = answered(asked([2], 8)).choice
     assert sizes(case, large) == {2: 1}
     assert not broken(case.question, large)
