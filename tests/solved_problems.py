@@ -39,7 +39,7 @@ def solved(values, study=None):
     """The plan of a problem in plain values."""
     study = study or new_study()
     problem = load_problem_document(copy.deepcopy(values), study.catalog)
-    return answered(study, problem, Run(time_limit_s=20.0))
+    return answered(study, problem, Run(time_limit_s=60.0))
 
 
 def cost(values, study=None):
