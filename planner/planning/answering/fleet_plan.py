@@ -223,7 +223,7 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
 
     # Among plans of equal cost a calm day is chosen afterwards, and what hardly costs more will do for it.
     tolerance = tolerance_of(case.problem)
-    calm = case.question.periods > 1 and tolerance > 0
+    calm = case.question.periods > 1 and tolerance > 0 and not case.classes
 
     def ask(question: FleetProblem, enough: float = 0.0) -> FleetChoice:
         goal: Goal = "value" if calm else "plan"
@@ -242,8 +242,7 @@ def _solved(case: FleetCase, run: Run, left: int) -> tuple[FleetCase, FleetChoic
         return Variants(case, run, _NONE)(question, "value", min(most_s, patience_s(run) * part), brief=False)
 
     def sized(case: FleetCase, known: FleetChoice) -> FleetChoice | None:
-        soon = run.left_s is not None and run.left_s < _SIZED_S
-        if soon:
+        if run.left_s is not None and run.left_s < _SIZED_S:
             return None
         return unless_ended(run, lambda: sized_answer(case, known, within, partial(within, most_s=_HOUR_S)))
 
