@@ -1,10 +1,10 @@
-"""A known plan of a day with fewer pools, or fewer changes."""
+"""A known plan of a day with fewer pools, fewer changes, or few layouts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from planner.solver.work import Timer
 
 if TYPE_CHECKING:
     from planner.solver.mip.hours.fewer_pools import FewerPools
+    from planner.solver.mip.hours.limited_days import FewLayoutDays
 
 Replicas = list[dict[Placement, int]]
 """By period."""
@@ -51,24 +52,6 @@ class CalmDays:
         fewer = self._known(choice)
         for _ in fewer.drop(float(more), 0, self.over):
             yield fewer.counts
-
-    def of_few_layouts(self, layouts: Sequence[int], most: Fraction) -> FleetChoice | None:
-        """A plan of few layouts that keeps the rows; None where none is found.
-
-        It is made of the question's layouts alone, from no other plan.
-
-        Args:
-            layouts: limits of a workload's layouts that are tried one after the other, until a plan is found.
-            most: that hours on their own may cost with these layouts; what rows take is not counted.
-        """
-        if not self.possible:
-            return None
-        # Imported here: the large engine takes a while to load.
-        from planner.solver.mip.hours.limited_days import few_layouts_anew
-
-        limits = replace(self.question.limits, day=(*self.question.limits.day, *self.rows))
-        question = replace(self.question, limits=limits)
-        return few_layouts_anew(question, layouts, float(most), self.seed, self.over)
 
     def with_fewer_pools(self, choice: FleetChoice, more: Fraction) -> Replicas | None:
         """A plan's replicas with fewer pools; None where a row is not kept for so much.
@@ -110,6 +93,43 @@ class CalmDays:
         from planner.solver.mip.hours.fewer_pools import FewerPools
 
         return FewerPools(self.question, choice, [*self.question.limits.day, *self.rows], self.seed)
+
+
+class FewDays:
+    """Days of few layouts, of a question of which a plan of many is known."""
+
+    def __init__(self, question: FleetProblem, near: FleetChoice, seed: int) -> None:
+        """Nothing is looked for yet.
+
+        Args:
+            question: what is asked.
+            near: the plan; it may have other options too.
+            seed: of the solver.
+        """
+        self.question, self._near, self._seed = question, near, seed
+        self._days: FewLayoutDays | None = None
+
+    def of(self, layouts: int, rows: Sequence[DayRow], most: Fraction, timer: Timer) -> FleetChoice | None:
+        """The cheapest that is found; None where none is.
+
+        Args:
+            layouts: of a workload at most.
+            rows: limits on the day that it has to keep beside those of the question.
+            most: that hours on their own may cost; with what rows take it may be more.
+            timer: what it may take.
+        """
+        if not hours_stand_alone(self.question):
+            return None
+        # Imported here: the large engine takes a while to load.
+        from planner.solver.mip.hours.limited_days import FewLayoutDays
+
+        if self._days is None:
+            self._days = FewLayoutDays(self.question, self._near, self._seed)
+        return self._days.of(layouts, rows, float(most), lambda: timer.left_s <= 0)
+
+    def again(self, question: FleetProblem) -> FewDays:
+        """Of another question, near the same plan."""
+        return FewDays(question, self._near, self._seed)
 
 
 def hours_stand_alone(question: FleetProblem) -> bool:

@@ -71,7 +71,7 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     hours = CalmHours(best.case, optimum, run.seed)
     asks_life = _is_predicted_day(found.problem) and found.problem.fleet.min_layout_hours is None
     rows = (MinLayoutHours().row(_HOURS),) if asks_life else ()
-    fewer = hours.ever_fewer((optimum.value or 0) * (1 + tolerance), rows, Timer(_limit(run)))
+    fewer = hours.ever_fewer(tolerance, rows, Timer(_limit(run)))
     least = min(fewer, key=lambda one: one.value or Fraction(0))
     optimum = better_of(optimum, replace(least, status="feasible", lower_bound=None))
     most = (optimum.value or Fraction(0)) * (1 + tolerance)

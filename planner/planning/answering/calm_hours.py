@@ -10,16 +10,16 @@ from planner.planning.answering.real_sizes import Hour, too_small
 from planner.planning.answering.replicas_added import with_idle_gpus, with_more_replicas
 from planner.planning.answering.sized_hours import sized_hours, with_more_demand
 from planner.planning.formulation.fleet_case import FleetCase
-from planner.schema.fleet import FleetChoice, FleetProblem, Placement
+from planner.schema.fleet import FleetChoice, Placement
 from planner.schema.limit_rows import DayRow
-from planner.solver.fewer import CalmDays
+from planner.solver.fewer import CalmDays, FewDays
 from planner.solver.pool_sets import among
 from planner.solver.promising import options_of, promising
 from planner.solver.rebuy import with_replicas
 from planner.solver.work import Timer
 
 _FEW, _LAYOUTS = 2, (2, 3, 4)
-"""Layouts beside those of the plan; and of a workload in a plan that is made anew: as few as go."""
+"""Layouts beside those of the plan; and of a workload in a plan of few: as few as go."""
 _STARTS = 3
 """Plans with fewest pools that a search for the simplest begins from."""
 _ROUNDS = 3
@@ -46,22 +46,19 @@ class CalmHours:
         self._sized = sized_hours(case) or case.question
         self._question = promising(self._sized, best, _FEW)
 
-    def ever_fewer(self, most: Fraction, rows: Sequence[DayRow], timer: Timer) -> list[FleetChoice]:
+    def ever_fewer(self, tolerance: Fraction, rows: Sequence[DayRow], timer: Timer) -> list[FleetChoice]:
         """The plan, and others with fewer pools, each with what it takes to carry every hour.
 
         A plan of many layouts may lack more at the real sizes of its pools than it saves: some of these may
-        cost less. Two are made anew of few layouts, of which one keeps the rows; the others lack ever more of
-        the plan's pools.
+        cost less. They lack ever more of the plan's pools; two are made anew of few layouts, of which one
+        keeps the rows.
 
         Args:
-            most: that plans of few layouts may cost.
+            tolerance: part of the cheapest plan's cost that those of few layouts may cost more.
             rows: limits on the day.
             timer: what it may take.
         """
-        few = [*self._of_few_layouts(most, rows, timer)]
-        found = [self._best, *few]
-        names = {option.id for option in self._question.options}.union(*map(options_of, few))
-        self._question = among(self._sized, names)
+        found = [self._best]
         days = CalmDays(self._question, (), timer, self._seed)
         for counts in days.ever_fewer(self._best, (self._best.value or _NONE) * _MOST):
             bought = _bought(self._case, counts, days)
@@ -70,7 +67,11 @@ class CalmHours:
             if bought.value > min(one.value or 0 for one in found) * _BEYOND:
                 break
             found.append(bought)
-        return found
+        most = min(one.value or _NONE for one in found) * (1 + tolerance)
+        few = [*self._of_few_layouts(most, rows, timer)]
+        names = {option.id for option in self._question.options}.union(*map(options_of, few))
+        self._question = among(self._sized, names)
+        return [self._best, *few, *found[1:]]
 
     def _of_few_layouts(self, most: Fraction, rows: Sequence[DayRow], timer: Timer) -> Iterator[FleetChoice]:
         """Plans of few layouts that carry every hour: one that keeps the rows, then one that need not.
@@ -82,34 +83,47 @@ class CalmHours:
         if any(row.counts == "layouts" for row in question.limits.day):
             return
         for mine in dict.fromkeys((tuple(rows), ())):
-            found = self._carried(question, most, mine, timer)
+            found = self._of_fewest(FewDays(question, self._best, self._seed), most, mine, timer)
             if found is None:
                 return
             if (found.value or 0) <= most:
                 yield found
             question = among(question, options_of(found))
 
-    def _carried(
-        self, question: FleetProblem, most: Fraction, rows: Sequence[DayRow], timer: Timer
+    def _of_fewest(
+        self, days: FewDays, most: Fraction, rows: Sequence[DayRow], timer: Timer
     ) -> FleetChoice | None:
-        """The cheapest plan of few layouts, asked again with what its hours lack at their real sizes."""
+        """A plan of as few layouts as cost at most so much; else the cheapest."""
+        best: FleetChoice | None = None
+        for layouts in _LAYOUTS:
+            found = self._carried(days, layouts, most, rows, timer)
+            if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
+                best = found
+            if best is not None and (best.value or 0) <= most:
+                break
+        return best
+
+    def _carried(
+        self, days: FewDays, layouts: int, most: Fraction, rows: Sequence[DayRow], timer: Timer
+    ) -> FleetChoice | None:
+        """The cheapest plan of so few layouts, asked again with what its hours lack at their real sizes."""
         best, factors = None, dict[Hour, Fraction]()
         for _ in range(_ROUNDS):
-            days = CalmDays(with_more_demand(question, factors), rows, timer, self._seed)
-            planned = days.of_few_layouts(_LAYOUTS, most)
+            planned = days.of(layouts, rows, most, timer)
             if planned is None:
                 break
             bought = with_replicas(self._case.question, [period.counts for period in planned.periods])
             if bought is None:
                 break
             short = too_small(self._case, bought)
-            found = _carrying(self._case, bought, short, days)
+            found = _carrying(self._case, bought, short, CalmDays(days.question, rows, timer, self._seed))
             if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
                 best = found
             if not short:
                 break
             factors |= {hour: factors.get(hour, Fraction(1)) * more for hour, more in short.items()}
-            question = among(question, options_of(planned))
+            few = among(self._sized, options_of(planned))
+            days = days.again(with_more_demand(few, factors))
         return best
 
     def simplest(
@@ -125,7 +139,9 @@ class CalmHours:
         """
         days = CalmDays(self._question, rows, timer, self._seed)
         found: FleetChoice | None = None
-        fewest = sorted(starts, key=lambda one: (len(options_of(one)), one.value or 0))
+        within = [one for one in starts if one.value is not None and one.value <= most]
+        kept = {id(one): _keeps(self._case, one, rows) for one in within}
+        fewest = sorted(within, key=lambda one: (not kept[id(one)], len(options_of(one)), one.value or 0))
         # What its layouts' lives take is much the same for each: the cheapest leaves most for it.
         for start in (*fewest[:_STARTS], *sorted(fewest[_STARTS:], key=lambda one: one.value or 0)[:1]):
             found = self._fewer(days, start, most)

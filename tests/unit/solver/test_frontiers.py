@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from planner.schema.choice import Coupling, Option
-from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, PeriodChoice
+from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem, Host, Line, PeriodChoice, Site
 from planner.solver.hours_alone import hour_of
 from planner.solver.mip.hours import points as points_module
 from planner.solver.mip.hours.frontiers import Frontiers
@@ -240,3 +240,52 @@ def test_an_hour_of_a_plan_has_its_reserved_gpus_for_nothing():
         ("hired", 2, None),
     ]
     assert (found.periods, found.demands[0].demand_rps) == (1, ((4,),))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_workload_with_some_of_its_options_is_one_that_has_no_others(seed):
+    """Prefill and decode at two places, with formats and transfers: points of every subset of the options."""
+    rng = np.random.default_rng(seed)
+    sites = {"here": Site("p", "a"), "there": Site("p", "b")}
+
+    def options(role):
+        return [
+            Option(
+                f"{role}{n}", "chat", role, gpu, gpu, int(rng.integers(1, 4)),
+                (Fraction(int(rng.integers(1, 9))),), kv=str(rng.choice(["x", "y"])), place=place,
+                transfer_s=Fraction(int(rng.integers(0, 3))),
+                ttft_s=Fraction(int(rng.integers(1, 4))) if role == "prefill" else None,
+            )
+            for n, (gpu, place) in enumerate(itertools.product("gh", ("here", "there", "here")))
+        ]  # fmt: skip
+
+    mine = [*options("prefill"), *options("decode")]
+    kept = [option for option in mine if rng.random() < 0.7]
+    hours = tuple((Fraction(int(rng.integers(0, 30))),) for _ in range(4))
+    problem = FleetProblem(
+        4,
+        tuple(mine),
+        tuple(Host(gpu, gpu) for gpu in "gh"),
+        tuple(
+            Line(f"{gpu}/{place}", gpu, gpu, "on_demand", Fraction(1), site=site)
+            for gpu, (place, site) in itertools.product("gh", sites.items())
+        ),
+        tuple(FleetDemand("chat", role, hours) for role in ("prefill", "decode")),
+        couplings=(Coupling("chat", Fraction(4)),),
+        places={place: (site,) for place, site in sites.items()},
+    )
+    every = Frontiers(prepare(problem, dominance=False))
+    few = Frontiers(prepare(replace(problem, options=tuple(kept)), dominance=False))
+    names = {option.id for option in kept}
+    pools = every.prepared.works[0].pools
+    allowed = {
+        n: frozenset(i for i, option in enumerate(pool.options) if option.id in names)
+        for n, pool in enumerate(pools)
+    }
+    among = every.works[0].among(allowed, 12)
+    alone = few.of_work(few.prepared.works[0], parts=12)
+    for period in range(4):
+        found, known = among.at(period), alone.at(period)
+        assert (found is None) == (known is None)
+        if found is not None:
+            assert {tuple(one) for one in found.tolist()} == {tuple(one) for one in known.tolist()}

@@ -13,7 +13,7 @@ from planner.schema.choice import Option
 from planner.schema.fleet import FleetDemand, FleetProblem, Host, Line, Site
 from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.hours.frontiers import Frontiers
-from planner.solver.mip.hours.layout_sets import layout_sets
+from planner.solver.mip.hours.layout_sets import costs_at, layout_sets
 from planner.solver.mip.prepared import prepare
 
 F = Fraction
@@ -25,7 +25,8 @@ def ranked(problem, usd, most, top=12):
     fronts = Frontiers(prepare(untied(problem), dominance=False))
     prices = np.array([[usd[t][gpu] for gpu, _ in fronts.kinds] for t in range(problem.periods)], dtype=float)
     names = {layout(option): option.id for option in problem.options}
-    return [frozenset(names[one] for one in few) for few in layout_sets(fronts, 0, prices, most, top)]
+    work, costs = fronts.prepared.works[0], costs_at(fronts, 0, prices, most)
+    return [frozenset(names[one] for one in few) for few in layout_sets(work, costs, most, top)]
 
 
 def whole_replicas(r):

@@ -20,23 +20,28 @@ from planner.constraints.plan.places import Places, counted
 from planner.schema.choice import Coupling, Option
 from planner.schema.fleet import FleetDemand, FleetLimits, FleetProblem, Host, Line, Site
 from planner.solver.mip.finish import finish
+from planner.solver.mip.given_replicas import bought_for
 from planner.solver.mip.hours.by_hours import by_hours
-from planner.solver.mip.hours.limited_days import few_layouts_anew, limits_layouts
+from planner.solver.mip.hours.few_layouts import most_used
+from planner.solver.mip.hours.fewer_pools import FewerPools
+from planner.solver.mip.hours.limited_days import FewLayoutDays, limits_layouts
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.run import Run
 from planner.solver.mip.solve import solve_mip
 from planner.solver.mip.state import State
+from planner.solver.rebuy import with_replicas
 from planner.solver.simple_counts import counts_of
 from planner.solver.solve import solve_fleet
 
 F = Fraction
 INF = float("inf")
+AT = Site("p", "r")
 ONE, TWO = MaxLayouts().row(1), MaxLayouts().row(2)
 LIVES = MinLayoutHours().row(3)
 
 
-def planned(problem, most_usd=INF, layouts=(2,)):
-    return few_layouts_anew(problem, layouts, most_usd, 0, lambda: False)
+def planned(problem, most_usd=INF, layouts=2, near=None):
+    return FewLayoutDays(problem, near, 0).of(layouts, (), most_usd, lambda: False)
 
 
 def with_rows(problem, *rows):
@@ -68,10 +73,35 @@ def test_no_plan_is_made_where_hours_alone_cost_more():
     assert planned(day(TWO), 10.5).value == F(21, 2)
 
 
-def test_more_layouts_are_tried_where_fewer_cost_too_much():
-    assert planned(day(), 10.5, (1,)) is None
-    assert planned(day(), 10.5, (1, 2)).value == F(21, 2)
-    assert planned(day(), 12.0, (1, 2)).value == 12
+def test_with_fewer_layouts_a_day_costs_more():
+    assert planned(day(), 10.5, 1) is None
+    assert planned(day(), 10.5, 2).value == F(21, 2)
+    assert planned(day(), 12.0, 1).value == 12
+
+
+def test_layouts_of_a_plan_are_begun_with():
+    """Of the plan's layouts those with most GPU-hours: prefill and decode of one place count as one."""
+    problem = served_by_turns()
+    hours = [{("prefill", AT): 1, ("decode", AT): 1}] * 5 + [{("whole", AT): 8}] * 3
+    plan = with_replicas(problem, hours)
+    roles = [{role for _, role, _ in most_used(problem, plan, most)} for most in (1, 2)]
+    assert roles == [{"serve"}, {"serve", "prefill", "decode"}]
+    assert planned(with_rows(problem, TWO), near=plan).value == 4 * 1 + 4 * 3
+
+
+def test_a_day_of_few_places_is_one_program():
+    """Lives of three hours, one workload after the other: together they cost no more."""
+    problem = company(day=(TWO, LIVES))
+    loose = planned(with_rows(problem, TWO))
+    usd = []
+    for together in (False, True):
+        days = FewerPools(problem, loose, [LIVES], 0)
+        went = days.together(3) if together else days.lengthen(3, INF, lambda: False)
+        found = bought_for(problem, days.counts)
+        assert went
+        assert broken(with_rows(problem, LIVES), found) == []
+        usd.append(found.value)
+    assert usd[1] <= usd[0] * F(101, 100)
 
 
 def test_other_limits_are_left_to_others():

@@ -8,16 +8,18 @@ ends when no workload has better ones.
 from __future__ import annotations
 
 import itertools
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from planner.constraints.plan.day_usage import Layout, layout
+from planner.schema.fleet import FleetChoice, FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
-from planner.solver.mip.hours.layout_sets import LayoutSet, layout_sets
-from planner.solver.mip.hours.lives import layout_at
+from planner.solver.mip.hours.layout_sets import LayoutSet, costs_at, layout_sets
 from planner.solver.mip.hours.offers import Offer, least_cost, with_reserved
 from planner.solver.mip.hours.points import Points
+from planner.solver.mip.hours.work_frontier import WorkFrontier
 from planner.solver.mip.mip import INF, Floats
 from planner.solver.mip.pools import Work
 from planner.solver.work import count
@@ -46,18 +48,33 @@ class FewLayouts:
         self._fronts, self._begin = fronts, used
         self._periods = range(fronts.prepared.periods)
         self._known: dict[tuple[int, LayoutSet], list[Points] | None] = {}
+        self._every: dict[int, WorkFrontier] = {}
 
-    def choose(self, most: Mapping[int, int], over: Callable[[], bool]) -> dict[int, LayoutSet] | None:
+    def choose(
+        self,
+        most: Mapping[int, int],
+        over: Callable[[], bool],
+        begun: frozenset[Layout] = frozenset(),
+        times: int = 1,
+    ) -> dict[int, LayoutSet] | None:
         """By workload its layouts; None where none of those looked at carry it.
+
+        Where it ends depends on where it begins: at some prices, or at the layouts of a plan.
 
         Args:
             most: by workload, layouts that it may have.
             over: whether time is over.
+            begun: layouts that it begins at, of workloads whose day they carry.
+            times: GPUs in use for which some are reserved at first, as a multiple of those that are known.
         """
-        offers = self._offers(self._begin)
+        offers = self._offers(self._begin * times)
         chosen = self._begun(most, offers)
         if chosen is None:
             return None
+        for work in most:
+            mine = frozenset(one for one in begun if one[0] == self.works[work].name)
+            if mine and self._points(work, mine):
+                chosen[work] = mine
         for _ in range(_ROUNDS):
             before = dict(chosen)
             for work, limit in most.items():
@@ -76,7 +93,7 @@ class FewLayouts:
         prices = self._about(self._begin, offers)
         chosen: dict[int, LayoutSet] = {}
         for work, limit in most.items():
-            sets = layout_sets(self._fronts, work, prices, limit, _TOP)
+            sets = layout_sets(self.works[work], costs_at(self._fronts, work, prices, limit), limit, _TOP)
             first = next((few for few in sets if self._points(work, few)), None)
             if first is None:
                 return None
@@ -106,16 +123,13 @@ class FewLayouts:
         """[period]: points of a workload with these layouts; None where they do not carry some hour."""
         if (work, few) not in self._known:
             of = self._fronts.prepared.works[work]
-            pools = tuple(
-                replace(
-                    pool,
-                    places=tuple(
-                        place for at, place in enumerate(pool.places) if layout_at(of, index, at) in few
-                    ),
-                )
+            allowed = {
+                index: frozenset(n for n, option in enumerate(pool.options) if layout(option) in few)
                 for index, pool in enumerate(of.pools)
-            )
-            mine = self._fronts.of_work(replace(of, pools=pools), parts=_PARTS)
+            }
+            if work not in self._every:
+                self._every[work] = self._fronts.works.get(work) or self._fronts.of_work(of)
+            mine = self._every[work].among(allowed, _PARTS)
             points = [one for period in self._periods if (one := mine.at(period)) is not None]
             self._known[work, few] = points if len(points) == len(self._periods) else None
         return self._known[work, few]
@@ -148,10 +162,11 @@ class FewLayouts:
         few = _NEAR_GPUS * self._fronts.units
         about = self._about(below + mine, offers)
         beside = self._prices(below, np.maximum(mine, few), offers)
+        costs = [costs_at(self._fronts, work, prices, limit) for prices in (about, beside)]
         return dict.fromkeys(
             one
-            for prices, near in itertools.product((about, beside), (None, now))
-            for one in layout_sets(self._fronts, work, prices, limit, _TOP, near)
+            for mine, near in itertools.product(costs, (None, now))
+            for one in layout_sets(self.works[work], mine, limit, _TOP, near)
         )
 
     def _about(self, used: Points, offers: Sequence[Sequence[Offer]]) -> Floats:
@@ -196,3 +211,23 @@ class FewLayouts:
         """[period][kind]: the cheapest points of what is chosen."""
         nothing = [np.zeros((1, len(offers)), dtype=np.int64) for _ in self._periods]
         return self._day(self._sums(chosen), nothing, offers)[1]
+
+
+def most_used(question: FleetProblem, choice: FleetChoice, most: int) -> frozenset[Layout]:
+    """The layouts of a plan with most GPU-hours, so many of every workload; prefill and decode together.
+
+    Of prefill and decode at one place the most used of each count as one, then the second of each, and so on.
+    """
+    used: dict[tuple[str, ...], dict[str, Counter[Layout]]] = defaultdict(lambda: defaultdict(Counter))
+    for period in choice.periods:
+        for name, replicas in period.replicas():
+            option = question.options_by_id.get(name)
+            if option is not None and replicas:
+                together = layout(option) if option.role == "serve" else (option.place, option.kv or "")
+                used[option.workload, *together][option.role][layout(option)] += replicas * option.gpus
+    found: dict[str, list[tuple[int, list[Layout]]]] = defaultdict(list)
+    for (workload, *_), roles in used.items():
+        for beside in zip(*(mine.most_common() for mine in roles.values()), strict=False):
+            found[workload].append((sum(hours for _, hours in beside), [one for one, _ in beside]))
+    few = (sorted(mine, key=lambda one: (-one[0], one[1]))[:most] for mine in found.values())
+    return frozenset(one for mine in few for _, layouts in mine for one in layouts)

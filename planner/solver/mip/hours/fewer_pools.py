@@ -21,6 +21,7 @@ from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.hour_replicas import At, HourReplicas, at_places
 from planner.solver.mip.hours.lives import layout_at
 from planner.solver.mip.hours.longer_lives import with_longer_lives
+from planner.solver.mip.hours.lots import spread
 from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State
@@ -32,6 +33,9 @@ and places of a workload whose day is chosen anew for that."""
 _DAY_PLACES = 16
 """Of a workload, beyond which its day is no small program: with 30 one took 3 to 12 s."""
 
+_TOGETHER_PLACES, _TOGETHER_MORE = 40, 0.2
+"""Of all workloads, up to which their day is one program: of 20 to 40 it takes 1 to 6 s; and part of the cost
+that it may take more, for where it lacks a GPU that is far more."""
 _GAIN = 5e-3
 """Of the cost: where two workloads chosen anew gain less, others are not looked at again for it."""
 
@@ -230,6 +234,30 @@ class FewerPools:
             if look is not None:
                 return look
         return None
+
+    def together(self, hours: int) -> bool:
+        """The days of all workloads chosen anew together, where these are few places; whether that went.
+
+        Args:
+            hours: in a row, that layouts live at least.
+        """
+        if sum(len(self._used(work)) for work in self.days) > _TOGETHER_PLACES:
+            return False
+        look = self._anew([*self.days], hours)
+        if look is None:
+            return False
+        look = min(look, self._compared(self._sold(look.days)), key=lambda one: one.usd)
+        if look.usd > _TOGETHER_MORE * self._usd():
+            return False
+        self._take(look)
+        return True
+
+    def _sold(self, days: Mapping[int, Day]) -> dict[int, Day]:
+        """The same replicas of all workloads on lines that sell their GPUs: spares are added on any."""
+        periods = range(self._prepared.periods)
+        hours = {period: {work: day[period] for work, day in days.items()} for period in periods}
+        hours = spread(hours, self._prepared, self._replicas)
+        return {work: {period: hours[period][work] for period in periods} for work in days}
 
     def swap(self, hours: int, over: Callable[[], bool]) -> None:
         """Days of two workloads chosen anew together, with the pools that there are, until no two gain.

@@ -35,29 +35,39 @@ _EACH_S = 1e-8
 """Work that is counted for a number in a table."""
 
 
-def layout_sets(
-    fronts: Frontiers, number: int, prices: Floats, most: int, top: int, near: LayoutSet | None = None
-) -> list[LayoutSet]:
-    """The cheapest sets of one workload, the cheapest first.
+def costs_at(fronts: Frontiers, number: int, prices: Floats, most: int) -> Mapping[str, Costs]:
+    """By role of a workload, what its pool costs with one layout, or with two where it may have as many.
 
     Args:
         fronts: of the fleet.
         number: of the workload.
         prices: [period][kind], USD of a unit.
+        most: layouts that it may have.
+    """
+    work = fronts.prepared.works[number]
+    pools = {pool.demand.role: (index, pool) for index, pool in enumerate(work.pools)}
+    return {role: _costs(fronts, work, *of, prices, min(most, 2)) for role, of in pools.items()}
+
+
+def layout_sets(
+    work: Work, costs: Mapping[str, Costs], most: int, top: int, near: LayoutSet | None = None
+) -> list[LayoutSet]:
+    """The cheapest sets of one workload, the cheapest first.
+
+    Args:
+        work: the workload.
+        costs: of its pools, as `costs_at` tells.
         most: layouts: of whole replicas, and of prefill or of decode, together.
         top: sets of every form at most.
         near: only those with at most one layout of a pool that this one has not.
     """
-    work = fronts.prepared.works[number]
-    pools = {pool.demand.role: (index, pool) for index, pool in enumerate(work.pools)}
-    costs = {role: _costs(fronts, work, *of, prices, min(most, 2)) for role, of in pools.items()}
     if near is not None:
         costs = {
             role: {few: usd for few, usd in mine.items() if len(few - near) <= 1}
             for role, mine in costs.items()
         }
     found: dict[LayoutSet, float] = {few: float(usd.sum()) for few, usd in costs.get("serve", {}).items()}
-    if "prefill" in pools and "decode" in pools:
+    if "prefill" in costs and "decode" in costs:
         for prefill, decode in _fitting(work, costs["prefill"], costs["decode"]):
             for whole in (0, 1, 2):
                 beside = {few: usd for few, usd in costs.get("serve", {}).items() if len(few) == whole}

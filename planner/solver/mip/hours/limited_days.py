@@ -16,7 +16,7 @@ from planner.schema.limit_rows import DayRow
 from planner.solver.mip.finish import finish
 from planner.solver.mip.given_replicas import bought_for
 from planner.solver.mip.hourly_bound import untied
-from planner.solver.mip.hours.few_layouts import FewLayouts
+from planner.solver.mip.hours.few_layouts import FewLayouts, most_used
 from planner.solver.mip.hours.fewer_pools import FewerPools
 from planner.solver.mip.hours.frontiers import Frontiers, frontiers_of
 from planner.solver.mip.hours.layout_sets import LayoutSet
@@ -28,6 +28,9 @@ from planner.solver.mip.state import State
 
 _FEW = 2
 """Layouts of a workload that nobody limits."""
+_MANY = 2
+"""Times the GPUs in use, for which some are reserved where few layouts are looked for too; on company days
+these were mostly cheaper."""
 _LONGER = (4, 6, 8, 12)
 """Hours that layouts live where a day changes too often; at last they live all day."""
 
@@ -43,6 +46,7 @@ def few_layout_day(
     seed: int,
     over: Callable[[], bool],
     most_usd: float = INF,
+    near: FleetChoice | None = None,
 ) -> FleetChoice | None:
     """A plan that keeps the limits on the day; None where none is found.
 
@@ -52,6 +56,7 @@ def few_layout_day(
         seed: of the solver.
         over: whether time is over.
         most_usd: that hours on their own may cost, over all periods.
+        near: a plan of the same options, whatever its layouts, from which few are looked for too.
     """
     rows = problem.limits.day
     most = {
@@ -60,64 +65,84 @@ def few_layout_day(
         )
         for number, work in enumerate(few.works)
     }
-    found = [_day(problem, few.choose(most, over), seed, over, most_usd)]
+    begun = frozenset[Layout]() if near is None else most_used(problem, near, max(most.values()))
+    starts = ((begun, _MANY), (frozenset[Layout](), _MANY)) if begun else ((begun, 1), (begun, _MANY))
+    chosen = [few.choose(most, over, *start) for start in starts]
     if any(row.counts == "changes" for row in rows) and max(most.values()) > 1:
         # A layout that serves all day alone never changes.
-        one = few.choose(dict.fromkeys(most, 1), over)
-        found.append(_day(problem, one, seed, over, most_usd))
-    return min((one for one in found if one is not None), key=lambda one: one.value or 0, default=None)
+        chosen.append(few.choose(dict.fromkeys(most, 1), over))
+    different = [one for n, one in enumerate(chosen) if one is not None and one not in chosen[:n]]
+    hours = [_Hours(_among(problem, one), seed, over) for one in different]
+    best: FleetChoice | None = None
+    for one in sorted((one for one in hours if one.usd <= most_usd), key=lambda one: one.usd):
+        # Limits only add to what hours cost on their own.
+        found = one.kept(problem, over) if best is None or one.usd < (best.value or 0) else None
+        if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
+            best = found
+    return best
 
 
-def _day(
-    problem: FleetProblem,
-    chosen: Mapping[int, LayoutSet] | None,
-    seed: int,
-    over: Callable[[], bool],
-    most_usd: float,
-) -> FleetChoice | None:
-    """The plan with these layouts."""
-    if chosen is None or over():
+class _Hours:
+    """The plan of hours on their own with few layouts."""
+
+    def __init__(self, question: FleetProblem, seed: int, over: Callable[[], bool]) -> None:
+        self._question, self._seed = question, seed
+        self._choice = None if over() else _by_hours(question, seed, over)
+        self.usd = INF if self._choice is None else float(self._choice.value or 0)
+        """Over all periods."""
+
+    def kept(self, problem: FleetProblem, over: Callable[[], bool]) -> FleetChoice | None:
+        """The plan with what it takes to keep the limits on the day; None where that does not go."""
+        if self._choice is None:
+            return None
+        rows = problem.limits.day
+        days = FewerPools(self._question, self._choice, rows, self._seed)
+        least = max((row.most for row in rows if row.counts == "hours"), default=0)
+        for hours in (least, *(longer for longer in (*_LONGER, problem.periods) if longer > least)):
+            if days.together(hours) or days.lengthen(hours, INF, over):
+                if hours:
+                    days.swap(hours, over)
+                found = bought_for(self._question, days.counts)
+                if found is not None and _keeps(problem, found):
+                    return found
         return None
-    question, rows = _among(problem, chosen), problem.limits.day
-    choice = _by_hours(question, seed, over)
-    if choice is None or (choice.value or 0) > most_usd:
-        return None
-    days = FewerPools(question, choice, rows, seed)
-    least = max((row.most for row in rows if row.counts == "hours"), default=0)
-    for hours in (least, *(longer for longer in (*_LONGER, problem.periods) if longer > least)):
-        if days.lengthen(hours, INF, over):
-            if hours:
-                days.swap(hours, over)
-            found = bought_for(question, days.counts)
-            if found is not None and _keeps(problem, found):
-                return found
-    return None
 
 
-def few_layouts_anew(
-    problem: FleetProblem, layouts: Sequence[int], most_usd: float, seed: int, over: Callable[[], bool]
-) -> FleetChoice | None:
-    """The same of a question of which nothing is known; None too where its limits are others.
+class FewLayoutDays:
+    """Days of few layouts, of a question of which a plan of many may be known."""
 
-    Args:
-        problem: what is asked.
-        layouts: limits of a workload's layouts that are tried one after the other, until a plan is found.
-        most_usd: that hours on their own may cost, over all periods.
-        seed: of the solver.
-        over: whether time is over.
-    """
-    fronts = frontiers_of(prepare(untied(problem)))
-    if fronts is None or not limits_layouts(problem.limits.day):
-        return None
-    bound, used = fronts.prove(INF)
-    few = FewLayouts(fronts, used)
-    for most in layouts if bound < BEYOND else ():
-        rows = (*problem.limits.day, MaxLayouts().row(most, ""))
-        limited = replace(problem, limits=replace(problem.limits, day=rows))
-        found = few_layout_day(limited, few, seed, over, most_usd)
-        if found is not None:
-            return found
-    return None
+    def __init__(self, problem: FleetProblem, near: FleetChoice | None, seed: int) -> None:
+        """Nothing is chosen yet.
+
+        Args:
+            problem: what is asked.
+            near: the plan.
+            seed: of the solver.
+        """
+        self._problem, self._near, self._seed = problem, near, seed
+        self._few: FewLayouts | None = None
+        fronts = frontiers_of(prepare(untied(problem)))
+        if fronts is not None:
+            bound, used = fronts.prove(INF)
+            self._few = FewLayouts(fronts, used) if bound < BEYOND else None
+
+    def of(
+        self, layouts: int, rows: Sequence[DayRow], most_usd: float, over: Callable[[], bool]
+    ) -> FleetChoice | None:
+        """The cheapest that is found; None too where limits of the day are others than on layouts.
+
+        Args:
+            layouts: of a workload at most.
+            rows: limits on the day that it keeps beside those of the question.
+            most_usd: that hours on their own may cost, over all periods.
+            over: whether time is over.
+        """
+        day = (*self._problem.limits.day, *rows)
+        if self._few is None or not limits_layouts(day):
+            return None
+        limits = replace(self._problem.limits, day=(*day, MaxLayouts().row(layouts, "")))
+        limited = replace(self._problem, limits=limits)
+        return few_layout_day(limited, self._few, self._seed, over, most_usd, self._near)
 
 
 def _among(problem: FleetProblem, few: Mapping[int, LayoutSet]) -> FleetProblem:

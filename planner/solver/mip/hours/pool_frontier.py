@@ -60,6 +60,7 @@ class PoolFrontier:
         weights = np.divide(1.0, best, out=np.zeros(best.shape), where=best > 0)
         self.served = bool((best > 0).all())
         self.needs = pool.demand_f[:, list(live)] @ weights * _ROUNDING
+        self._step = float(self.needs.max(initial=0.0)) / _LEVELS
         rates = (each * weights).max(axis=1, initial=0.0)
         number = {kind: index for index, kind in enumerate(kinds)}
         rows = {
@@ -77,9 +78,22 @@ class PoolFrontier:
         mine = [pool.options[option] for option in self.option]
         self.alone = np.array([option.replicas_from <= 1 for option in mine], dtype=bool)
         self.beside = np.array([option.replicas_to != 1 for option in mine], dtype=bool)
+        cells = np.stack([self.kind, self.size])
+        self._cell = np.unique(cells, axis=1, return_inverse=True)[1].reshape(-1)
         self._fit: dict[Some, npt.NDArray[np.bool_]] = {}
         self._filled: dict[tuple[Some, float], dict[int, tuple[Floats, Floats]]] = {}
         self._levels: dict[tuple[int, Some], Points | None] = {}
+
+    def best_rates(self, some: Some) -> Floats:
+        """Of every kind and number of GPUs, of replicas alone and of those beside others: the best rate.
+
+        Where no replica is lost, options with which all of these are at least as high need no more GPUs.
+        """
+        fit, cells = self._within(some), int(self._cell.max(initial=-1)) + 1
+        found = np.zeros((2, cells))
+        for side, may in zip(found, (self.alone, self.beside), strict=True):
+            np.maximum.at(side, self._cell[fit & may], self.rate[fit & may])
+        return found.ravel()
 
     def at(self, need: float, some: Some = None, *, more: bool = False) -> Points | None:
         """The fewest GPUs that carry a need, weighed; None where it takes more than is looked at.
@@ -100,12 +114,15 @@ class PoolFrontier:
         points = [one for one in found if one is not None]
         return merged(pruned(np.concatenate(points))) if points else None
 
+    def level(self, need: float) -> int:
+        """Beside replicas elsewhere needs are rounded down to some levels, which many periods have."""
+        return int(need / self._step * _ROUNDING) if self._step > 0 else 0
+
     def _beside(self, need: float, some: Some) -> Points | None:
-        """Beside replicas elsewhere; of needs a little lower, which are the same in many periods."""
-        step = float(self.needs.max(initial=0.0)) / _LEVELS
-        level = int(need / step * _ROUNDING) if step > 0 else 0
+        """Beside replicas elsewhere."""
+        level = self.level(need)
         if (level, some) not in self._levels:
-            self._levels[level, some] = self._least(max(level * step, 1e-12), some, np.inf, more=True)
+            self._levels[level, some] = self._least(max(level * self._step, 1e-12), some, np.inf, more=True)
         return self._levels[level, some]
 
     def _bands(self) -> list[tuple[float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from planner.schema.choice import ServingMode
 from planner.schema.fleet import Site
-from planner.solver.mip.hours.pair_sets import fitting_sets
+from planner.solver.mip.hours.pair_sets import Fitting, fitting_sets
 from planner.solver.mip.hours.points import Points, merged, pruned, together
 from planner.solver.mip.hours.pool_frontier import Kind, PoolFrontier, Some
 from planner.solver.mip.pools import Work, mode_of
@@ -47,8 +48,17 @@ class WorkFrontier:
         """
         self.work, self._of, self._parts = work, (kinds, place_of, units), parts
         self._pools: dict[tuple[int, tuple[int, ...]], PoolFrontier] = {}
+        self._allowed: Mapping[int, frozenset[int]] = {}
         self._known: dict[Demand, Points | None] = {}
-        self._sets_of: dict[tuple[int, ...], Mapping[str, Sequence[tuple[Some, ...]]]] = {}
+        self._sets_of: dict[tuple[object, ...], dict[str, list[tuple[Some, ...]]]] = {}
+        self._fitting_of: dict[tuple[int, ...], dict[str, list[Fitting]]] = {}
+        self._parts_of: dict[tuple[object, ...], dict[tuple[int, ...], list[Points]]] = defaultdict(dict)
+
+    def among(self, allowed: Mapping[int, frozenset[int]], parts: int) -> WorkFrontier:
+        """With some of its options alone, by number of the pool; ``parts``: as at first."""
+        found = WorkFrontier(self.work, *self._of, parts=parts)
+        found._pools, found._fitting_of, found._allowed = self._pools, self._fitting_of, allowed
+        return found
 
     def demand(self, period: int) -> Demand:
         """Periods with the same demand have the same points."""
@@ -80,29 +90,49 @@ class WorkFrontier:
         pools = [self._pool(number, period) for number in numbers]
         if not all(pool.served for pool in pools):
             return
-        places = self._sets(numbers)
-        together = [Together(pools, period, sets) for sets in places.values()]
+        places = self._sets(numbers, pools)
+        parts = (self._parts_of[place, *map(id, pools)] for place in places)
+        together = [Together(pools, period, *of) for of in zip(places.values(), parts, strict=True)]
         if not self.work.matched(mode) and len(places) == 1:
             yield from together[0].at(1.0)
         elif len(places) > _MOST_PLACES or any(pool.lost or pool.buckets > 1 for pool in pools):
-            yield from Together(pools, period, [tuple(None for _ in pools)]).at(1.0)
+            yield from Together(pools, period, [tuple(self._allowed.get(n) for n in numbers)]).at(1.0)
         else:
             yield from _shared(together, self._parts)
 
-    def _sets(self, numbers: Sequence[int]) -> Mapping[str, Sequence[tuple[Some, ...]]]:
+    def _sets(
+        self, numbers: Sequence[int], pools: Sequence[PoolFrontier]
+    ) -> Mapping[str, Sequence[tuple[Some, ...]]]:
         """By place, options of the pools that may be used together."""
-        key = tuple(numbers)
+        key = (*numbers, *map(id, pools))
         if key not in self._sets_of:
-            self._sets_of[key] = self._fitting(numbers)
+            found = self._fitting(numbers)
+            lost = any(pool.lost for pool in pools)
+            self._sets_of[key] = found if lost else {at: _best(mine, pools) for at, mine in found.items()}
         return self._sets_of[key]
 
-    def _fitting(self, numbers: Sequence[int]) -> Mapping[str, Sequence[tuple[Some, ...]]]:
-        pools = {self.work.pools[number].demand.role: self.work.pools[number] for number in numbers}
+    def _fitting(self, numbers: Sequence[int]) -> dict[str, list[tuple[Some, ...]]]:
         if len(numbers) == 1:
-            return {"": [(None,)]}
-        sets = fitting_sets(pools["prefill"].options, pools["decode"].options, self.work.coupling)
+            return {"": [(self._allowed.get(numbers[0]),)]}
+        pools = {self.work.pools[number].demand.role: self.work.pools[number] for number in numbers}
+        key = tuple(numbers)
+        if key not in self._fitting_of:
+            options = pools["prefill"].options, pools["decode"].options
+            self._fitting_of[key] = fitting_sets(*options, self.work.coupling)
         step = 1 if next(iter(pools)) == "prefill" else -1
-        return {place: [one[::step] for one in mine] for place, mine in sets.items() if mine}
+        found: dict[str, list[tuple[Some, ...]]] = {}
+        for place, mine in self._fitting_of[key].items():
+            few = dict.fromkeys(self._of_allowed(numbers, one[::step]) for one in mine)
+            if some := [one for one in few if all(one)]:
+                found[place] = [*some]
+        return found
+
+    def _of_allowed(
+        self, numbers: Sequence[int], options: Sequence[frozenset[int]]
+    ) -> tuple[frozenset[int], ...]:
+        return tuple(
+            one & self._allowed.get(number, one) for number, one in zip(numbers, options, strict=True)
+        )
 
     def _pool(self, number: int, period: int) -> PoolFrontier:
         pool = self.work.pools[number]
@@ -113,12 +143,34 @@ class WorkFrontier:
         return self._pools[key]
 
 
+def _best(sets: list[tuple[Some, ...]], pools: Sequence[PoolFrontier]) -> list[tuple[Some, ...]]:
+    """Without those that another one carries as much as with every kind and number of GPUs."""
+    if len(sets) < 2:
+        return sets
+    rates = np.array(
+        [
+            np.concatenate([pool.best_rates(some) for pool, some in zip(pools, one, strict=True)])
+            for one in sets
+        ]
+    )
+    least = (rates[:, None] >= rates[None]).all(axis=2)
+    # Of equal ones the first stays.
+    below = least & (~least.T | np.tri(len(sets), k=-1, dtype=bool).T)
+    return [one for one, worse in zip(sets, np.any(below, axis=0).tolist(), strict=True) if not worse]
+
+
 class Together:
     """Pools that work together at one place."""
 
-    def __init__(self, pools: Sequence[PoolFrontier], period: int, sets: Sequence[tuple[Some, ...]]) -> None:
-        """Options of one of the sets are used."""
-        self._pools, self._sets = pools, sets
+    def __init__(
+        self,
+        pools: Sequence[PoolFrontier],
+        period: int,
+        sets: Sequence[tuple[Some, ...]],
+        known: dict[tuple[int, ...], list[Points]] | None = None,
+    ) -> None:
+        """Options of one of the sets are used; ``known``: points of parts of any period, by levels."""
+        self._pools, self._sets, self._known = pools, sets, {} if known is None else known
         self._needs = [float(pool.needs[period]) for pool in pools]
 
     def at(self, share: float, *, more: bool = False) -> list[Points]:
@@ -128,11 +180,20 @@ class Together:
             share: of the demand of all pools.
             more: the pools have replicas elsewhere too.
         """
+        needs = [need * share for need in self._needs]
+        if not more:
+            return self._carrying(needs, more=False)
+        key = tuple(pool.level(need) for pool, need in zip(self._pools, needs, strict=True))
+        if key not in self._known:
+            self._known[key] = self._carrying(needs, more=True)
+        return self._known[key]
+
+    def _carrying(self, needs: Sequence[float], *, more: bool) -> list[Points]:
         found = []
         for some in self._sets:
             points = [
-                pool.at(need * share, mine, more=more)
-                for pool, need, mine in zip(self._pools, self._needs, some, strict=True)
+                pool.at(need, mine, more=more)
+                for pool, need, mine in zip(self._pools, needs, some, strict=True)
             ]
             known = [one for one in points if one is not None]
             if len(known) == len(points):

@@ -60,7 +60,7 @@ def test_a_plan_of_fewer_pools_may_cost_less_than_the_one_that_was_found(monkeyp
     monkeypatch.setattr(module, "_bought", lambda *_: next(found))
     monkeypatch.setattr(module.CalmDays, "ever_fewer", lambda *_: iter([SMALL] * len(steps)))
     calm = module.CalmHours(SimpleNamespace(question=day()), best, 0)
-    assert [one.value for one in calm.ever_fewer(Fraction(0), (), Timer(Limit(9.0)))] == [
+    assert [one.value for one in calm.ever_fewer(Fraction(-1), (), Timer(Limit(9.0)))] == [
         100,
         *(usd for usd, kept in steps if kept),
     ]
@@ -72,7 +72,7 @@ def test_the_search_begins_at_any_plan_on_the_way(monkeypatch):
     monkeypatch.setattr(module, "too_small", lambda *_: {})
     both = with_replicas(day(), [{("small", EAST): 3, ("large", WEST): 1}] * 6)
     calm = module.CalmHours(SimpleNamespace(question=day()), both, 0)
-    steps = calm.ever_fewer(Fraction(0), (), Timer(Limit(9.0)))
+    steps = calm.ever_fewer(Fraction(-1), (), Timer(Limit(9.0)))
     assert len(steps) > 1
     for start in steps:
         found = calm.simplest([start], 2 * both.value, (ROW,), Timer(Limit(9.0)))
@@ -86,7 +86,7 @@ def test_a_plan_is_made_anew_of_few_layouts(monkeypatch, rows, usd):
     monkeypatch.setattr(module, "too_small", lambda *_: {})
     poor = with_replicas(day(), [{("large", WEST): 1}] * 6)
     calm = module.CalmHours(SimpleNamespace(question=day()), poor, 0)
-    found = calm.ever_fewer(poor.value, rows, Timer(Limit(9.0)))
+    found = calm.ever_fewer(Fraction(0), rows, Timer(Limit(9.0)))
     assert min(one.value for one in found) == usd
     assert not any(DayUsage(day(), one.periods).breaks(row) for one in found[1:2] for row in rows)
 
