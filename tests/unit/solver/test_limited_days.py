@@ -89,6 +89,10 @@ def test_layouts_of_a_plan_are_begun_with():
     assert planned(with_rows(problem, TWO), near=plan).value == 4 * 1 + 4 * 3
 
 
+def never():
+    return False
+
+
 def test_a_day_of_few_places_is_one_program():
     """Lives of three hours, one workload after the other: together they cost no more."""
     problem = company(day=(TWO, LIVES))
@@ -96,7 +100,7 @@ def test_a_day_of_few_places_is_one_program():
     usd = []
     for together in (False, True):
         days = FewerPools(problem, loose, [LIVES], 0)
-        went = days.together(3) if together else days.lengthen(3, INF, lambda: False)
+        went = days.together(3, never) if together else days.lengthen(3, INF, never)
         found = bought_for(problem, days.counts)
         assert went
         assert broken(with_rows(problem, LIVES), found) == []

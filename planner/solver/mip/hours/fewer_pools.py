@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from planner.constraints.plan.day_usage import DayUsage, Layout, shortest
 from planner.schema.fleet import FleetChoice, FleetProblem, PeriodChoice, Placement
@@ -22,6 +20,7 @@ from planner.solver.mip.hours.hour_replicas import At, HourReplicas, at_places
 from planner.solver.mip.hours.lives import layout_at
 from planner.solver.mip.hours.longer_lives import with_longer_lives
 from planner.solver.mip.hours.lots import spread
+from planner.solver.mip.hours.pool_looks import Day, Look, Looks
 from planner.solver.mip.plan import BlockPlan
 from planner.solver.mip.prepared import prepare
 from planner.solver.mip.state import State
@@ -41,58 +40,6 @@ _GAIN = 5e-3
 
 Name = tuple[int, str, str]
 """A pool: number of the workload, option and place."""
-Day = Mapping[int, BlockPlan]
-"""The hours of one workload."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """What it takes to change the days of workloads."""
-
-    usd: float
-    days: Mapping[int, Day]
-    gain: int
-    """Pools less."""
-    number: int
-    """Of changes that were taken before it was looked at."""
-
-
-class _Looks:
-    """Changes that were looked at, until their workload's day changes."""
-
-    def __init__(self, of: FewerPools) -> None:
-        self._of, self._known = of, dict[tuple[object, ...], Look | None]()
-        self._days: dict[int, Day] = {}
-
-    def cheapest(
-        self, asked: Mapping[tuple[Any, ...], Callable[[], Look | None]], over: Callable[[], bool]
-    ) -> Look | None:
-        """The cheapest change as the day is now.
-
-        Args:
-            asked: changes by name, the number of their workload first; each gives None where it does not go.
-            over: whether time is over; then None.
-        """
-        days = self._of.days
-        gone = {work for work in days if self._days.get(work) is not days[work]}
-        self._days = dict(days)
-        self._known = {key: look for key, look in self._known.items() if key in asked and key[0] not in gone}
-        for key, ask in asked.items():
-            if over():
-                return None
-            if key not in self._known:
-                self._known[key] = ask()
-        while True:
-            ranked = [(look.usd / look.gain, key) for key, look in self._known.items() if look is not None]
-            if not ranked or over():
-                return None
-            _, key = min(ranked, key=lambda one: (one[0], str(one[1])))
-            look = self._known[key]
-            assert look is not None, "ranked"
-            if look.number == self._of.taken:
-                return look
-            # Others took something since: what it costs now.
-            self._known[key] = asked[key]()
 
 
 class FewerPools:
@@ -191,7 +138,7 @@ class FewerPools:
             hours: in a row, that layouts live at least.
             over: whether time is over.
         """
-        looks = _Looks(self)
+        looks = Looks(self)
         while not over():
             asked = {name: partial(self._without, name, hours) for name in self._pools()}
             look = looks.cheapest(asked, over)
@@ -235,13 +182,14 @@ class FewerPools:
                 return look
         return None
 
-    def together(self, hours: int) -> bool:
+    def together(self, hours: int, over: Callable[[], bool]) -> bool:
         """The days of all workloads chosen anew together, where these are few places; whether that went.
 
         Args:
             hours: in a row, that layouts live at least.
+            over: whether time is over.
         """
-        if sum(len(self._used(work)) for work in self.days) > _TOGETHER_PLACES:
+        if over() or sum(len(self._used(work)) for work in self.days) > _TOGETHER_PLACES:
             return False
         look = self._anew([*self.days], hours)
         if look is None:

@@ -99,7 +99,7 @@ class _Hours:
         days = FewerPools(self._question, self._choice, rows, self._seed)
         least = max((row.most for row in rows if row.counts == "hours"), default=0)
         for hours in (least, *(longer for longer in (*_LONGER, problem.periods) if longer > least)):
-            if days.together(hours) or days.lengthen(hours, INF, over):
+            if days.together(hours, over) or days.lengthen(hours, INF, over):
                 if hours:
                     days.swap(hours, over)
                 found = bought_for(self._question, days.counts)
