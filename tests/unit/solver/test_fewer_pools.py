@@ -215,3 +215,22 @@ def test_random_days_keep_every_limit(seed):
     if found is not None:
         assert broken(problem, found) == []
         assert counts_of(problem, found)["pools"] <= counts_of(problem, best)["pools"]
+
+
+@pytest.mark.parametrize(("spot", "beside"), [(1, 3), (2, 3), (4, 2), (4, 6)])
+def test_more_than_its_share_of_a_line_is_paid_with_idle_gpus(spot, beside):
+    """Spot GPUs may be 40 % of their type: others are bought and stay idle, as the plan's purchase says."""
+    sites = {term: Site("p", "r", lot=term) for term in ("spot", "on_demand")}
+    lines = (
+        Line("g/spot", "g", "g", "spot", F(1), max_gpus=8, max_share=F(2, 5), site=sites["spot"]),
+        Line("g/on_demand", "g", "g", "on_demand", F(2), max_gpus=20, site=sites["on_demand"]),
+    )
+    problem = FleetProblem(
+        1,
+        (Option("o", "chat", "serve", "g", "g", 1, (F(1),)),),
+        (Host("g", "g"),),
+        lines,
+        (FleetDemand("chat", "serve", ((F(spot + beside),),)),),
+    )
+    plan = with_replicas(problem, [{("o", sites["spot"]): spot, ("o", sites["on_demand"]): beside}])
+    assert FewerPools(problem, plan, (), 0)._usd() == pytest.approx(float(plan.value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -257,18 +258,39 @@ class HourReplicas:
     def paid_usd(self, plans: Sequence[BlockPlan]) -> float:
         """What is paid in an hour of these workloads."""
         paid, taken = 0.0, np.ceil(self._at_stands(plans) - _ROUNDING)
-        used = np.bincount(self.fronts.kind_at, taken, len(self._offers))
-        shared = [float(most_shared(mine, gpus)) for mine, gpus in zip(self._offers, used, strict=True)]
-        for kind, gpus, offers in zip(self.fronts.kind_at, taken, self._at_stand, strict=True):
-            left = float(gpus)
-            for offer in offers:
+        shared, parts = self._shared_gpus(taken), [0.0] * len(self._offers)
+        used = np.bincount(self.fronts.kind_at, taken, len(self._offers)).tolist()
+        free: dict[int, list[tuple[float, float]]] = defaultdict(list)
+        for stand, gpus in enumerate(taken.tolist()):
+            left, kind = gpus, self.fronts.kind_at[stand]
+            for offer in self._at_stand[stand]:
                 part = min(left, offer.most)
-                if offer.share is not None:
+                if offer.share is None:
+                    free[kind].append((offer.usd_per_h, offer.most - part))
+                else:
                     part = min(part, shared[kind])
-                    shared[kind] -= part
+                    shared[kind], parts[kind] = shared[kind] - part, parts[kind] + part
                 paid, left = paid + offer.usd(part), left - part
+            if left and self.shares(stand) and gpus <= self.sold[stand]:
+                paid += self._at_stand[stand][-1].usd(left)
+                parts[kind], left = parts[kind] + left, 0.0
             paid += left * BEYOND if left else 0.0
+        for kind, gpus in enumerate(parts):
+            idle = math.ceil(gpus / self._share[kind] - _ROUNDING) - used[kind]
+            paid += _idle_usd(idle, free[kind]) if idle > 0 else 0.0
         return paid
+
+    def shared_gpus(self, plans: Sequence[BlockPlan]) -> list[float]:
+        """[kind]: GPUs that lines with a share may be of what these workloads take in an hour."""
+        return self._shared_gpus(np.ceil(self._at_stands(plans) - _ROUNDING))
+
+    def _shared_gpus(self, taken: Floats) -> list[float]:
+        used = np.bincount(self.fronts.kind_at, taken, len(self._offers))
+        return [float(most_shared(mine, gpus)) for mine, gpus in zip(self._offers, used, strict=True)]
+
+    def shares(self, stand: int) -> bool:
+        """Every line of a stand may be a share of its type at most."""
+        return all(offer.share is not None for offer in self._at_stand[stand])
 
     def _starts(self, model: Model, block: Block, beside: Beside) -> None:
         """Replicas that start in the hour, and in the one after it."""
@@ -344,6 +366,15 @@ class HourReplicas:
                 place = pools[pool].places[index]
                 found[place.stand] += float(place.room_gpus) * count
         return found
+
+
+def _idle_usd(gpus: float, free: Sequence[tuple[float, float]]) -> float:
+    """Of GPUs bought only because others may be a share at most; ``free``: prices and what is left."""
+    paid = 0.0
+    for usd_per_h, most in sorted(free):
+        part = min(gpus, most)
+        paid, gpus = paid + part * usd_per_h, gpus - part
+    return paid + (gpus * BEYOND if gpus > _ROUNDING else 0.0)
 
 
 def _same_places(plans: Sequence[BlockPlan], others: Sequence[BlockPlan]) -> bool:

@@ -74,7 +74,10 @@ def few_layout_day(
     different = [one for n, one in enumerate(chosen) if one is not None and one not in chosen[:n]]
     hours = [_Hours(_among(problem, one), seed, over) for one in different]
     best: FleetChoice | None = None
-    for one in sorted((one for one in hours if one.usd <= most_usd), key=lambda one: one.usd):
+    # Of different layouts the same ones may be in use.
+    for one in sorted(
+        {one.usd: one for one in hours if one.usd <= most_usd}.values(), key=lambda one: one.usd
+    ):
         # Limits only add to what hours cost on their own.
         found = one.kept(problem, over) if best is None or one.usd < (best.value or 0) else None
         if found is not None and (best is None or (found.value or 0) < (best.value or 0)):

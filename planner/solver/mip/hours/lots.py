@@ -24,7 +24,7 @@ Hour = Mapping[int, BlockPlan]
 def spread(
     hours: Mapping[int, Hour], prepared: Prepared, replicas: HourReplicas
 ) -> dict[int, dict[int, BlockPlan]]:
-    """The same replicas, in no hour more of a line than it sells; hours that do not fit stay as they are.
+    """The same replicas, in no hour more of a line than it sells, or its share; hours that do not fit stay.
 
     Replicas are spread in the same order in every hour, those of which most are always there on the cheapest
     line, so that few of them start because others came.
@@ -74,15 +74,18 @@ def _spread(
     choice: Mapping[Alike, Sequence[tuple[int, int, float]]],
     replicas: HourReplicas,
 ) -> dict[int, BlockPlan]:
-    left = replicas.sold.copy()
+    left, shared = replicas.sold.copy(), replicas.shared_gpus([*hour.values()])
     counts: dict[int, dict[Key, int]] = defaultdict(dict)
     for one, count in alike:
         work, pool, _, _ = one
         for at, stand, gpus in choice[one]:
-            some = int(min(count, math.floor(left[stand] / gpus + _ROUNDING) if left[stand] < INF else count))
+            kind, shares = replicas.fronts.kind_at[stand], replicas.shares(stand)
+            room = min(float(left[stand]), shared[kind] if shares else INF)
+            some = int(min(count, math.floor(room / gpus + _ROUNDING) if room < INF else count))
             if some > 0:
                 counts[work][period, pool, at] = some
                 left[stand] -= some * gpus
+                shared[kind] -= some * gpus if shares else 0.0
                 count -= some
         if count:
             return dict(hour)
