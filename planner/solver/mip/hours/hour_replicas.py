@@ -258,8 +258,8 @@ class HourReplicas:
     def paid_usd(self, plans: Sequence[BlockPlan]) -> float:
         """What is paid in an hour of these workloads."""
         paid, taken = 0.0, np.ceil(self._at_stands(plans) - _ROUNDING)
-        shared, parts = self._shared_gpus(taken), [0.0] * len(self._offers)
-        used = np.bincount(self.fronts.kind_at, taken, len(self._offers)).tolist()
+        used = self._of_kinds(taken)
+        shared, parts = self._shared(used), [0.0] * len(self._offers)
         free: dict[int, list[tuple[float, float]]] = defaultdict(list)
         for stand, gpus in enumerate(taken.tolist()):
             left, kind = gpus, self.fronts.kind_at[stand]
@@ -276,16 +276,18 @@ class HourReplicas:
                 parts[kind], left = parts[kind] + left, 0.0
             paid += left * BEYOND if left else 0.0
         for kind, gpus in enumerate(parts):
-            idle = math.ceil(gpus / self._share[kind] - _ROUNDING) - used[kind]
+            idle = math.ceil(gpus / self._share[kind] - _ROUNDING) - float(used[kind])
             paid += _idle_usd(idle, free[kind]) if idle > 0 else 0.0
         return paid
 
     def shared_gpus(self, plans: Sequence[BlockPlan]) -> list[float]:
         """[kind]: GPUs that lines with a share may be of what these workloads take in an hour."""
-        return self._shared_gpus(np.ceil(self._at_stands(plans) - _ROUNDING))
+        return self._shared(self._of_kinds(np.ceil(self._at_stands(plans) - _ROUNDING)))
 
-    def _shared_gpus(self, taken: Floats) -> list[float]:
-        used = np.bincount(self.fronts.kind_at, taken, len(self._offers))
+    def _of_kinds(self, taken: Floats) -> Floats:
+        return np.bincount(self.fronts.kind_at, taken, len(self._offers)).astype(np.float64)
+
+    def _shared(self, used: Floats) -> list[float]:
         return [float(most_shared(mine, gpus)) for mine, gpus in zip(self._offers, used, strict=True)]
 
     def shares(self, stand: int) -> bool:

@@ -75,9 +75,8 @@ def few_layout_day(
     hours = [_Hours(_among(problem, one), seed, over) for one in different]
     best: FleetChoice | None = None
     # Of different layouts the same ones may be in use.
-    for one in sorted(
-        {one.usd: one for one in hours if one.usd <= most_usd}.values(), key=lambda one: one.usd
-    ):
+    within = {one.usd: one for one in hours if one.usd <= most_usd}
+    for _, one in sorted(within.items()):
         # Limits only add to what hours cost on their own.
         found = one.kept(problem, over) if best is None or one.usd < (best.value or 0) else None
         if found is not None and (best is None or (found.value or 0) < (best.value or 0)):
