@@ -20,8 +20,44 @@ def keys_at(model: type[BaseModel], path: Key) -> tuple[str, ...]:
     for annotation in annotations:
         for part in _parts(annotation):
             if _is_noun(part):
-                names |= {field.alias or name: None for name, field in part.model_fields.items()}
+                names |= dict.fromkeys(_fields(part))
     return tuple(names)
+
+
+def elsewhere(model: type[BaseModel], key: str) -> str:
+    """Where else in a document a key may stand, such as ``fleet.accelerators``; items have no number.
+
+    The place nearest to the root; empty where there is none, or several that are as near.
+    """
+    nouns: list[tuple[tuple[str, ...], Any]] = [((), model)]
+    seen: set[Any] = set()
+    while nouns:
+        found = {".".join((*path, key)) for path, noun in nouns if key in _fields(noun)}
+        if found:
+            return found.pop() if len(found) == 1 else ""
+        seen |= {noun for _, noun in nouns}
+        nouns = [
+            ((*path, name), inner)
+            for path, noun in nouns
+            for name, annotation in _fields(noun).items()
+            for inner in _nouns(annotation)
+            if inner not in seen
+        ]
+    return ""
+
+
+def _fields(noun: type[BaseModel]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in noun.model_fields.items()}
+
+
+def _nouns(annotation: Any) -> Iterator[Any]:
+    """The nouns that a value, or an item of it, may be."""
+    for part in _parts(annotation):
+        if _is_noun(part):
+            yield part
+        elif get_origin(part) in (tuple, list, dict):
+            for argument in get_args(part):
+                yield from _nouns(argument)
 
 
 def _parts(annotation: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from planner.errors import Fault, InputError, nearest
 from planner.loaders import messages, out_of_scope
-from planner.loaders.annotations import keys_at
+from planner.loaders.annotations import elsewhere, keys_at
 from planner.loaders.places import Key, dotted, short
 from planner.loaders.rest import UNKNOWN, Rest, value_at
 from planner.loaders.yaml_source import Document
@@ -200,10 +200,19 @@ def _fault(refusal: _Refusal, model: type[BaseModel], document: Document) -> Fau
         if out_of_scope.is_training(refusal.path[-1]) or out_of_scope.is_training(refusal.value):
             return Fault(where, key, out_of_scope.TRAINING, out_of_scope.EXPECTED)
         known = keys_at(model, refusal.path[:-1])
-        return Fault(where, key, "an unknown key", _one_of(known), nearest(str(refusal.path[-1]), known))
+        name = str(refusal.path[-1])
+        maybe = nearest(name, known) or _elsewhere(model, name)
+        return Fault(where, key, "an unknown key", _one_of(known), maybe)
     expected = short(messages.expected(refusal.kind, refusal.context, refusal.text), LONGEST)
     maybe = short(messages.maybe(refusal.kind, refusal.context, refusal.value), LONGEST)
     return Fault(where, key, _found(refusal), expected, maybe)
+
+
+def _elsewhere(model: type[BaseModel], name: str) -> str:
+    place = elsewhere(model, name)
+    if place == name:
+        return f'"{name}" at the top level'
+    return f'"{place}"' if place else ""
 
 
 def _one_of(names: Sequence[str]) -> str:

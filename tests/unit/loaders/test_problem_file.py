@@ -101,6 +101,26 @@ ONE_CHANGE = {
         "speculation, experts, lora, images, buckets, min_replicas, max_replicas, redundancy, routing, headroom, storage, class, priority, regions, providers. "
         'Maybe "slo"?',
     ),
+    "key of another place": (
+        ("name: sample", "name: sample\naccelerators: [h100-sxm]"),
+        "x.yaml:2: accelerators: found an unknown key, expected one of name, workloads, fleet, search, objective, "
+        'confidence, workers, tiers, api, start. Maybe "fleet.accelerators"?',
+    ),
+    "key of an inner place": (
+        (LENGTHS, LENGTHS[:-1] + ", peak_rps: 3}"),
+        "x.yaml:6: workloads.chat.lengths.peak_rps: found an unknown key, expected one of input, output, trace, "
+        'buckets, said. Maybe "workloads.demand.peak_rps"?',
+    ),
+    "key of the top level": (
+        (LENGTHS, LENGTHS[:-1] + ", objective: cost}"),
+        "x.yaml:6: workloads.chat.lengths.objective: found an unknown key, expected one of input, output, trace, "
+        'buckets, said. Maybe "objective" at the top level?',
+    ),
+    "key of several places": (
+        (LENGTHS, LENGTHS[:-1] + ", model: llama-3.3-70b}"),
+        "x.yaml:6: workloads.chat.lengths.model: found an unknown key, expected one of input, output, trace, "
+        "buckets, said.",
+    ),
     "draft model without a name": (
         (LENGTHS, LENGTHS + "\n    speculation: {kind: draft-model, acceptance: 70 %}"),
         "x.yaml:7: workloads.chat.speculation: found draft-model without draft, expected draft: the smaller "
