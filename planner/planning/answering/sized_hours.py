@@ -18,11 +18,13 @@ from planner.schema.choice import Option
 from planner.schema.fleet import FleetChoice, FleetDemand, FleetProblem
 from planner.solver.at_places import near
 from planner.solver.hours_alone import hour_of
+from planner.solver.promising import promising
 from planner.solver.rebuy import with_replicas
 
 _NONE = Fraction(0)
-_ROUNDS = 6
-"""Times that hours are asked again."""
+_ROUNDS, _FEW = 6, 2
+"""Times that hours are asked again, and layouts for that beside those of the answer: with all of them an hour
+is no small question, and the days were no cheaper."""
 Solve = Callable[[FleetProblem], FleetChoice]
 Hours = dict[Fraction, int]
 """Demands of hours, each with the number of its bucket."""
@@ -86,7 +88,7 @@ def sized_answer(case: FleetCase, known: FleetChoice, solve: Solve, solve_hour: 
         if bought is None or not short:
             break
         factors |= {hour: factors.get(hour, Fraction(1)) * more for hour, more in short.items()}
-        asked = with_more_demand(question, factors)
+        asked = with_more_demand(promising(question, bought, _FEW), factors)
         for period in sorted({hour[2] for hour in short}):
             again = solve_hour(hour_of(asked, bought, period))
             counts[period] = again.periods[0].counts if again.periods else counts[period]

@@ -236,9 +236,9 @@ class HourPlans:
     def _changed(self, hours: Hours, period: int, work: int) -> bool:
         hour = hours[period]
         before, after = (at_places(hours[(period + step) % self._periods][work]) for step in (-1, 1))
-        now_usd = self._with_starts_usd(hour, work, (before, after))
-        if now_usd - self._usd([self._replicas.taken(plan) for plan in hour.values()]) <= _GAIN:
+        if self._replicas.starts_usd(work, at_places(hour[work]), (before, after)) <= _GAIN:
             return False
+        now_usd = self._with_starts_usd(hour, work, (before, after))
         others = [plan for number, plan in hour.items() if number != work]
         # Starts are saved by what serves some hour already.
         used = frozenset(self._replicas.used[work])
@@ -252,6 +252,6 @@ class HourPlans:
         return True
 
     def _with_starts_usd(self, hour: Mapping[int, BlockPlan], work: int, beside: Beside) -> float:
-        """An hour, with the starts of one workload."""
-        paid = self._usd([self._replicas.taken(plan) for plan in hour.values()])
+        """An hour as its lines sell it, with the starts of one workload."""
+        paid = self._replicas.paid_usd([*hour.values()])
         return paid + self._replicas.starts_usd(work, at_places(hour[work]), beside)
