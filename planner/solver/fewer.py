@@ -83,6 +83,19 @@ class CalmDays:
         fewer.calm(float(more), self.over)
         return fewer.counts
 
+    def at_fewer_places(self, choice: FleetChoice, more: Fraction) -> Replicas | None:
+        """The same replicas at fewer places, or moved less often; None where hours are tied.
+
+        Args:
+            choice: a plan of the question, or of one with the same options.
+            more: that it may cost, over all periods.
+        """
+        if not self.possible:
+            return None
+        fewer = self._known(choice)
+        fewer.gather(float(more), self.over)
+        return fewer.counts if fewer.taken else None
+
     @property
     def _hours(self) -> int:
         """That layouts live at least."""

@@ -80,7 +80,8 @@ def with_calm(found: Answered, run: Run) -> tuple[Answered, Simplicity | None]:
     if calm is None:
         return found, None
 
-    case, taken = variants.settled(calm.question, calm.choice)
+    simple = calm.choice if calm.proved else hours.gathered(calm.choice, most, rows, Timer(_limit(run)))
+    case, taken = variants.settled(calm.question, simple)
     carries = len(case.warnings) <= len(best.case.warnings)
     keeps = carries and taken.value is not None and taken.value <= most
     if not keeps:

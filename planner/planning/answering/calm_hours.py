@@ -16,6 +16,7 @@ from planner.solver.fewer import CalmDays, FewDays
 from planner.solver.pool_sets import among
 from planner.solver.promising import options_of, promising
 from planner.solver.rebuy import with_replicas
+from planner.solver.simple_counts import counts_of
 from planner.solver.work import Timer
 
 _FEW, _LAYOUTS = 2, (2, 3, 4)
@@ -156,6 +157,27 @@ class CalmHours:
             return None
         calmer = _bought(self._case, days.with_fewer_changes(found, most - (found.value or 0)), days)
         return found if calmer is None or (calmer.value or most) > most else calmer
+
+    def gathered(
+        self, choice: FleetChoice, most: Fraction, rows: Sequence[DayRow], timer: Timer
+    ) -> FleetChoice:
+        """A plan with its replicas at fewer places where that is no less simple; else as it is.
+
+        Args:
+            choice: the plan.
+            most: of its value.
+            rows: limits on the day; those that it keeps are kept.
+            timer: what it may take.
+        """
+        question = self._case.question
+        rows = [row for row in rows if _keeps(self._case, choice, [row])]
+        days = CalmDays(among(self._sized, options_of(choice)), rows, timer, self._seed)
+        counts = days.at_fewer_places(choice, most - (choice.value or _NONE))
+        found = None if counts is None else _bought(self._case, counts, days)
+        if found is None or (found.value or most) > most or not _keeps(self._case, found, rows):
+            return choice
+        now, then = (tuple(counts_of(question, one).values()) for one in (choice, found))
+        return found if then <= now else choice
 
     def _fewer(self, days: CalmDays, start: FleetChoice, most: Fraction) -> FleetChoice | None:
         """One round of it: what pools lack at their real sizes is known only afterwards."""

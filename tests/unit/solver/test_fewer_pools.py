@@ -131,6 +131,42 @@ def test_what_waits_or_may_not_mix_is_left_alone():
     assert CalmDays(fixed, (), Timer(Limit(9.0))).with_fewer_pools(best, F(9)) is None
 
 
+def _of_two_places(hours):
+    """Two workloads of one layout each, on two owned GPUs in one place and rented ones in another."""
+    lines = (
+        Line("owned", "g", "g", "owned", F(1), max_gpus=2, site=EAST),
+        Line("rented", "g", "g", "on_demand", F(3), site=WEST),
+    )
+    names = ("calm", "busy")
+    options = tuple(Option(name, name, "serve", "g", "g", 1, (F(1),)) for name in names)
+    demands = tuple(
+        FleetDemand(name, "serve", tuple((F(sum(hour[name].values())),) for hour in hours)) for name in names
+    )
+    counts = [{(name, site): n for name in names for site, n in hour[name].items()} for hour in hours]
+    problem = FleetProblem(len(hours), options, (Host("g", "g"),), lines, demands)
+    return problem, with_replicas(problem, counts)
+
+
+def test_a_replica_that_need_not_move_stays():
+    """What the busy workload takes of the owned GPUs in one hour it can take of the rented ones."""
+    moves = [
+        {"calm": {EAST: 1}, "busy": {EAST: 1}},
+        {"calm": {WEST: 1}, "busy": {EAST: 2, WEST: 1}},
+        {"calm": {EAST: 1}, "busy": {EAST: 1, WEST: 1}},
+    ]
+    problem, known = _of_two_places(moves)
+    found = CalmDays(problem, (), Timer(Limit(20.0))).at_fewer_places(known, known.value / 100)
+    assert [hour["calm", EAST] for hour in found] == [1, 1, 1]
+    assert with_replicas(problem, found).value == known.value
+    assert counts_of(problem, with_replicas(problem, found))["pools"] == 3
+
+
+def test_replicas_that_stand_still_are_left_there():
+    still = [{"calm": {EAST: 1}, "busy": {EAST: 1, WEST: n}} for n in (1, 2, 0)]
+    problem, known = _of_two_places(still)
+    assert CalmDays(problem, (), Timer(Limit(20.0))).at_fewer_places(known, known.value / 100) is None
+
+
 def test_a_gpu_taken_by_another_workload_is_not_taken_twice():
     """Four small replicas are sold: only one of two workloads can do without its large ones."""
     both = (_needing(*HOURS), replace(_needing(*HOURS), workload="code"))

@@ -16,6 +16,7 @@ from planner.schema.limit_rows import DayRow
 from planner.solver.hours_alone import held
 from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.hours.frontiers import Frontiers
+from planner.solver.mip.hours.gathered import gathered
 from planner.solver.mip.hours.hour_replicas import At, HourReplicas, at_places
 from planner.solver.mip.hours.lives import layout_at
 from planner.solver.mip.hours.longer_lives import with_longer_lives
@@ -146,6 +147,55 @@ class FewerPools:
                 return
             self._take(look)
             yield
+
+    def gather(self, most_usd: float, over: Callable[[], bool]) -> None:
+        """The same replicas at fewer places, all workloads together, as long as all costs at most so much.
+
+        A pool may be left out only where one of another workload takes its GPUs elsewhere.
+
+        Args:
+            most_usd: over all periods.
+            over: whether time is over.
+        """
+        allowed = {work: self._elsewhere(work) for work in self.days}
+        allowed = {work: mine for work, mine in allowed.items() if len(mine) > 1}
+        pools = sum(len(self._names(work, day)) for work, day in self.days.items())
+        pool_usd = (most_usd - self.more_usd) / max(pools, 1)
+        if over() or pool_usd <= 0 or not any(self._split(work) for work in allowed):
+            return
+        days = gathered(self._replicas, self.days, allowed, self._name, min(pool_usd, self._usd()))
+        look = None if days is None else self._compared(days)
+        if look is None or self.more_usd + look.usd > most_usd or not self._keeps(look.days):
+            return
+        now = {work: self.days[work] for work in look.days}
+        if (-look.gain, self._turns(look.days)) < (0, self._turns(now)):
+            self._take(look)
+
+    def _turns(self, days: Mapping[int, Day]) -> int:
+        """Pools that begin in some hour, over these days."""
+        found = 0
+        for work, day in days.items():
+            hours = [self._names(work, {t: day[t]}) for t in range(len(day))]
+            found += sum(len(now - hours[t - 1]) for t, now in enumerate(hours))
+        return found
+
+    def _split(self, work: int) -> bool:
+        """An option of a workload stands at several places."""
+        names = self._names(work, self.days[work])
+        return len({option for _, option, _ in names}) < len(names)
+
+    def _elsewhere(self, work: int) -> frozenset[At]:
+        """Where replicas of a workload may stand: at places of its pools, or of any where places may mix."""
+        used = self._used(work)
+        if any(row.counts == "places" for row in (*self._problem.limits.day, *self._rows)):
+            return used
+        options = {self._name[work, at][1] for at in used}
+        places = {place for other, day in self.days.items() for _, _, place in self._names(other, day)}
+        return frozenset(
+            at
+            for (one, at), (_, option, place) in self._name.items()
+            if one == work and option in options and place in places
+        )
 
     def lengthen(self, hours: int, most_usd: float, over: Callable[[], bool]) -> bool:
         """Let no layout live shorter than so many hours, with the pools that there are; whether that went.

@@ -13,7 +13,7 @@ import numpy as np
 from planner.schema.fleet import FleetProblem
 from planner.solver.mip.hours.frontiers import Frontiers
 from planner.solver.mip.hours.lives import layout_at, write_lives
-from planner.solver.mip.hours.offers import BEYOND, Offer, most_shared, share_of
+from planner.solver.mip.hours.offers import BEYOND, Offer, idle_usd, most_shared, share_of
 from planner.solver.mip.hours.points import Points
 from planner.solver.mip.limits import Terms
 from planner.solver.mip.mip import INF, Floats, Model, solve
@@ -43,12 +43,17 @@ class _Effort:
     gap: float
     rounds: int
     """Solutions in a row that break a row of replica spares."""
+    large: float = _LARGE
 
 
 _COUNT, _PAY, _DAY = _Effort(Limit(1.0), 0.1, 4), _Effort(Limit(1.0), 0.01, 4), _Effort(Limit(0.7), 0.01, 2)
 """Of an hour of a workload in which GPUs are counted, of one in which they are paid, and of a day …"""
 _TOGETHER = _Effort(Limit(0.3), 0.02, 2)
 """… and of an hour of all workloads."""
+_HELD = _Effort(Limit(1.0), 1e-3, 1, INF)
+"""Of a day of which the replicas are known."""
+Written = Callable[[Model, Mapping[int, Sequence[Block]]], None]
+"""Writes more rows of a day, of which it gets the hours by workload."""
 
 
 class HourReplicas:
@@ -157,6 +162,7 @@ class HourReplicas:
         allowed: Mapping[int, frozenset[At]],
         others: Sequence[Sequence[BlockPlan]],
         least_hours: int,
+        also: Written | None = None,
     ) -> dict[int, list[BlockPlan]] | None:
         """Replicas that carry all hours, starts of them paid, around the day; None where none are found.
 
@@ -164,6 +170,7 @@ class HourReplicas:
             allowed: by workload that is chosen anew, what may be used.
             others: by period, workloads whose GPUs are sold already.
             least_hours: that a layout lives in a row.
+            also: writes more rows; then the program is searched whatever its size.
         """
         periods = range(self._prepared.periods)
         order = [(work, period) for work in allowed for period in periods]
@@ -180,9 +187,11 @@ class HourReplicas:
                 for before, now in zip([mine[-1], *mine], mine, strict=False):
                     self._start(model, before, now)
                 write_lives(model, self._prepared.works[work], mine, least_hours)
+            if also is not None:
+                also(model, {work: [blocks[work, period] for period in periods] for work in allowed})
             return [blocks[one] for one in order]
 
-        found = self._solved(write, _DAY)
+        found = self._solved(write, _DAY if also is None else _HELD)
         if found is None:
             return None
         count = len(periods)
@@ -197,7 +206,7 @@ class HourReplicas:
         for _ in range(effort.rounds):
             model = Model()
             blocks = write(model)
-            limit = effort.limit if sum(model.whole) <= _LARGE else Limit(0.0)
+            limit = effort.limit if sum(model.whole) <= effort.large else Limit(0.0)
             answer = solve(model, limit=limit, gap=effort.gap, seed=self.state.seed)
             if answer.columns is None:
                 return None
@@ -277,7 +286,7 @@ class HourReplicas:
             paid += left * BEYOND if left else 0.0
         for kind, gpus in enumerate(parts):
             idle = math.ceil(gpus / self._share[kind] - _ROUNDING) - float(used[kind])
-            paid += _idle_usd(idle, free[kind]) if idle > 0 else 0.0
+            paid += idle_usd(idle, free[kind]) if idle > 0 else 0.0
         return paid
 
     def shared_gpus(self, plans: Sequence[BlockPlan]) -> list[float]:
@@ -368,15 +377,6 @@ class HourReplicas:
                 place = pools[pool].places[index]
                 found[place.stand] += float(place.room_gpus) * count
         return found
-
-
-def _idle_usd(gpus: float, free: Sequence[tuple[float, float]]) -> float:
-    """Of GPUs bought only because others may be a share at most; ``free``: prices and what is left."""
-    paid = 0.0
-    for usd_per_h, most in sorted(free):
-        part = min(gpus, most)
-        paid, gpus = paid + part * usd_per_h, gpus - part
-    return paid + (gpus * BEYOND if gpus > _ROUNDING else 0.0)
 
 
 def _same_places(plans: Sequence[BlockPlan], others: Sequence[BlockPlan]) -> bool:

@@ -192,3 +192,12 @@ def with_reserved(offers: Sequence[Offer], units: int, used: Points) -> list[Off
             best = min(best, (cost + gpus * offer.usd_per_h * len(used), held), key=lambda one: one[0])
         found[index] = best[1]
     return [offer for offer in found if offer.most]
+
+
+def idle_usd(gpus: float, free: Sequence[tuple[float, float]]) -> float:
+    """Of GPUs bought only because others may be a share at most; ``free``: prices and what is left."""
+    paid = 0.0
+    for usd_per_h, most in sorted(free):
+        part = min(gpus, most)
+        paid, gpus = paid + part * usd_per_h, gpus - part
+    return paid + (gpus * BEYOND if gpus > _ROUNDING else 0.0)
