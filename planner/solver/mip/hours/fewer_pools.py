@@ -16,7 +16,7 @@ from planner.schema.limit_rows import DayRow
 from planner.solver.hours_alone import held
 from planner.solver.mip.hourly_bound import untied
 from planner.solver.mip.hours.frontiers import Frontiers
-from planner.solver.mip.hours.gathered import gathered
+from planner.solver.mip.hours.gathered import Name, gathered
 from planner.solver.mip.hours.hour_replicas import At, HourReplicas, at_places
 from planner.solver.mip.hours.lives import layout_at
 from planner.solver.mip.hours.longer_lives import with_longer_lives
@@ -38,9 +38,6 @@ _TOGETHER_PLACES, _TOGETHER_MORE = 40, 0.2
 that it may take more, for where it lacks a GPU that is far more."""
 _GAIN = 5e-3
 """Of the cost: where two workloads chosen anew gain less, others are not looked at again for it."""
-
-Name = tuple[int, str, str]
-"""A pool: number of the workload, option and place."""
 
 
 class FewerPools:

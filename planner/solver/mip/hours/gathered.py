@@ -63,8 +63,7 @@ def _held_replicas(
             for period, block in enumerate(hours):
                 now = _options(prepared, work, at_places(days[work][period]))
                 columns: dict[Alike, Terms] = defaultdict(list)
-                for (_, *at), column in block.counts.items():
-                    pool, place = at
+                for (_, pool, place), column in block.counts.items():
                     alike = pool, prepared.works[work].pools[pool].places[place].option
                     columns[alike].append((column, 1.0))
                     mine = name[work, (pool, place)]
@@ -88,6 +87,7 @@ def _options(prepared: Prepared, work: int, counts: Mapping[At, int]) -> Counter
 
 
 def _few_starts(model: Model, before: Block, now: Block, usd: float) -> None:
+    """Replicas that begin at a place after an hour, so that those stay which need not move."""
     had = {key[1:]: column for key, column in before.counts.items()}
     for (_, *at), column in now.counts.items():
         more = model.column(0, float("inf"), cost=usd)

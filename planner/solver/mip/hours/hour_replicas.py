@@ -44,14 +44,13 @@ class _Effort:
     rounds: int
     """Solutions in a row that break a row of replica spares."""
     large: float = _LARGE
+    """Whole numbers beyond which it ends at the first node."""
 
 
 _COUNT, _PAY, _DAY = _Effort(Limit(1.0), 0.1, 4), _Effort(Limit(1.0), 0.01, 4), _Effort(Limit(0.7), 0.01, 2)
 """Of an hour of a workload in which GPUs are counted, of one in which they are paid, and of a day …"""
-_TOGETHER = _Effort(Limit(0.3), 0.02, 2)
-"""… and of an hour of all workloads."""
-_HELD = _Effort(Limit(1.0), 1e-3, 1, INF)
-"""Of a day of which the replicas are known."""
+_TOGETHER, _HELD = _Effort(Limit(0.3), 0.02, 2), _Effort(Limit(1.0), 1e-3, 1, INF)
+"""… of an hour of all workloads, and of a day of which the replicas are known."""
 Written = Callable[[Model, Mapping[int, Sequence[Block]]], None]
 """Writes more rows of a day, of which it gets the hours by workload."""
 
